@@ -32,9 +32,7 @@ class ExMLDS2(EmbeddingModel):
     nodes: Nodes = "sets"
     n_context: Annotated[int, Range(low=1), Tune(20, 200), "nearest label sets that a sample is drawn to"] = 100
     n_negatives: Annotated[int, Range(low=1), Tune(2, 20), "negative samples for each near one"] = 5
-    negatives_per: Annotated[
-        str, OneOf(("pair", "sample")), "what negative samples are counted for: a pair, or a sample as in Eq. 3"
-    ] = "pair"
+    negatives_per: Annotated[str, OneOf(("pair", "sample")), "what has so many ('sample': as in Eq. 3)"] = "pair"
     noise_power: Annotated[float, Range(low=0), "negatives are drawn by frequency to this power (0: uniform)"] = 1.0
     n_passes: Annotated[int, Range(low=1), "passes over all pairs"] = 30
     rate: Annotated[float, Range(above=0), Tune(0.03, 0.3), "initial learning rate"] = 0.1

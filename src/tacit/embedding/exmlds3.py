@@ -20,7 +20,7 @@ from tacit.embedding.sppmi import DENSE_SHARE, Eigenvalues, Matrix, Shift, facto
 from tacit.kernels.dense import row_products
 from tacit.kernels.score import top_k
 from tacit.runtime.tasks import row_blocks
-from tacit.store.declared import Csr, Sizes
+from tacit.store.declared import Csr
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -68,18 +68,12 @@ class ExMLDS3(EmbeddingModel):
     label_weight: Annotated[float, Range(low=0), "weight μ₁ of the co-occurrence of labels"] = 1.0
     sample_weight: Annotated[float, Range(low=0), "weight μ₂ of the labels that samples share"] = 1.0
     membership_weight: Annotated[float, Range(low=0), "weight μ₃ of the labels of a sample"] = 1.0
-    unlabelled_share: Annotated[
-        float, Range(low=0, high=1), "weight of the map that samples without labels help to learn"
-    ] = 0.5
+    unlabelled_share: Annotated[float, Range(low=0, high=1), "weight of the map that unlabelled samples teach"] = 0.5
     completion: Annotated[
         float, Range(low=0, high=1), Tune(0, 1, log=False), "fraction of votes for labels that co-occur with those seen"
     ] = 0.8
-    label_share: Annotated[
-        float, Range(low=0), Tune(0, 2, log=False), "weight of the label-embedding score beside the votes"
-    ] = 0.5
-    label_scores: Annotated[
-        str, OneOf(("positive", "all")), "which label-embedding scores count ('all': as in the paper)"
-    ] = "positive"
+    label_share: Annotated[float, Range(low=0), Tune(0, 2, log=False), "weight of label-embedding scores"] = 0.5
+    label_scores: Annotated[str, OneOf(("positive", "all")), "which of these count (paper: all)"] = "positive"
 
     PAPER: ClassVar[Mapping[str, Any]] = {
         **PRINTED,
@@ -91,11 +85,6 @@ class ExMLDS3(EmbeddingModel):
     }
 
     given_label_: Annotated[sparse.csr_matrix, Csr("float32", ("n_labels", "n_labels"))] = field(init=False)
-
-    def problem(self, sizes: Sizes) -> tuple[str, str] | None:  # noqa: ARG002
-        """Cells without embedded labels, in a model that scores labels by their embedding."""
-        has_labels = all(cell.label_points is not None for learner in self.learners_ for cell in learner.cells)
-        return None if has_labels or self.label_share == 0 else ("learners_", "must have embedded labels in every cell")
 
     def fit(self, X: Any, Y: Any, *, label_names: Sequence[Any] | None = None, cooccurrence: Any = None) -> Self:
         """Learn from samples and their labels, as every model does, and from co-occurrence.
@@ -152,7 +141,8 @@ class ExMLDS3(EmbeddingModel):
         scores = np.zeros((X.shape[0], self.training_labels_.shape[1]), np.float32)
         for cells, weight in self._probes(X):
             for cell, rows in cells:
-                assert cell.label_points is not None  # noqa: S101
+                if cell.label_points is None:
+                    continue
                 products = row_products(cell.embed(X[rows]), cell.label_points)
                 if self.label_scores == "positive":
                     # Differs from the paper: a negative score counts as 0, the score of an unrelated label.

@@ -87,10 +87,7 @@ class JointModel(NeighborModel):
     rate: Annotated[float, Range(above=0), Tune(0.002, 0.1), "initial learning rate"] = 0.01
     held_out: Annotated[float, Range(low=0, below=1), "fraction of a cluster held out for early stopping"] = 0.05
     tail_power: Annotated[
-        float,
-        Range(low=0, high=10),
-        Tune(0, 0.5, log=False),
-        "votes are divided by propensity to this power (0: plain votes)",
+        float, Range(low=0, high=10), Tune(0, 0.5, log=False), "power of the propensity that divides votes"
     ] = 0.1
 
     takes_dense: ClassVar[bool] = False  # training is by rows of few features
@@ -109,14 +106,7 @@ class JointModel(NeighborModel):
         (near,) = run_tasks(cosine_neighbors, [{}], n_jobs=self.n_jobs, what="label-space neighbours", **shared)
         return {"near": near, "n_passes": self.partition_passes}
 
-    def _learn_map(
-        self,
-        X: FeatureMatrix,
-        Y: sparse.csr_matrix,
-        others: FeatureMatrix,  # noqa: ARG002
-        seed: int,
-        **data: Any,  # noqa: ARG002
-    ) -> FeatureMap:
+    def _learn_map(self, X: FeatureMatrix, Y: sparse.csr_matrix, seed: int, **data: Any) -> FeatureMap:  # noqa: ARG002
         present, compact = compacted(X)
         trained = self._train(compact, Y, seed)
         weights = np.zeros((X.shape[1], trained.shape[1]), np.float32)

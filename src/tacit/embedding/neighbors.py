@@ -20,9 +20,7 @@ from tacit.kernels.dense import Rows
 from tacit.kernels.knn import nearest_points, nearest_rows, rank_votes
 from tacit.numerics.rows import unit_rows
 
-Nodes = Annotated[
-    str, OneOf(("sets", "samples")), "embed each distinct label set once, or each sample by itself as in the paper"
-]
+Nodes = Annotated[str, OneOf(("sets", "samples")), "embed distinct label sets, or samples as in the paper"]
 
 #: Bound on the rounding error of a float32 matrix product of unit vectors, with a margin.
 _ROUNDING = 1e-5

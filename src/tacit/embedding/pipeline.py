@@ -7,7 +7,7 @@ differ in how a cell learns its map from features to the embedding.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
@@ -44,14 +44,7 @@ Probe = tuple[list[tuple["Cell", Ids]], Floats32]  # cells with the rows sent to
 
 #: What the models of the ExMLDS paper share: they take dimension, partitions and regressor from SLEEC, whose settings
 #: for small data sets these are. The penalties of the regressor and the number of neighbours are not printed.
-PRINTED: Mapping[str, Any] = {
-    "n_learners": 15,
-    "dimension": 100,
-    "n_probes": 1,
-    "vote_power": 0.0,
-    "l1": 0.01,
-    "idf": False,
-}
+PRINTED = {"n_learners": 15, "dimension": 100, "n_probes": 1, "vote_power": 0.0, "l1": 0.01, "idf": False}
 
 _GUESS_NEIGHBORS = 10  # labelled samples that place an unlabelled one
 _GUESS_POWER = 6.0
@@ -105,7 +98,7 @@ def fit_cell(
 ) -> Cell:
     """A task: learn the map of a cluster, then embed its samples by that map."""
     features = X[samples]
-    learned, embedded_labels = model._learn_map(features, Y[samples], X[others], seed, **data)
+    learned, embedded_labels = model._learn_map(features, Y[samples], seed, others=X[others], **data)
     weights = as_halves(learned)
     # Neighbours are searched among the regressed samples, z_i = g(x_i) (ExMLDS Eq. 1), not among their embeddings: a
     # new sample is regressed too, so both sides carry the same error.
@@ -125,9 +118,7 @@ class NeighborModel(Estimator):
     dimension: Annotated[int, Range(low=1), Tune(50, 400), "length of the embedded vectors"] = 150
     n_probes: Annotated[int, Range(low=1), "nearest clusters that a sample is sent to in each learner"] = 2
     n_neighbors: Annotated[int, Range(low=1), Tune(5, 100), "near samples that vote in each cluster"] = 30
-    vote_power: Annotated[
-        float, Range(low=0, high=1000), Tune(1, 20), "power of similarity in vote weights (0: equal)"
-    ] = 6.0
+    vote_power: Annotated[float, Range(low=0, high=1000), Tune(1, 20), "power of similarity in votes (0: equal)"] = 6.0
 
     takes_dense: ClassVar[bool] = True
     _differs_by_seed: ClassVar[bool] = False  # whether learners differ where one cluster holds all samples
@@ -136,12 +127,10 @@ class NeighborModel(Estimator):
     training_labels_: Annotated[sparse.csr_matrix, Csr("float32", ("n_samples", "n_labels"))] = field(init=False)
 
     @abstractmethod
-    def _learn_map(
-        self, X: FeatureMatrix, Y: sparse.csr_matrix, others: FeatureMatrix, seed: int, **data: Any
-    ) -> FeatureMap:
+    def _learn_map(self, X: FeatureMatrix, Y: sparse.csr_matrix, seed: int, **data: Any) -> FeatureMap:
         """Stages 2 to 4 for one cluster: the map from features to the embedding, and in some models embedded labels.
 
-        Every sample of X has a label; `others` are features of samples without labels; `data` is what `_fit` got.
+        Every sample of X has a label; `data` is what `_fit` got, and `others`, features of samples without labels.
         """
 
     def _fit(self, X: FeatureMatrix, Y: sparse.csr_matrix, **data: Any) -> None:
@@ -230,19 +219,15 @@ class EmbeddingModel(NeighborModel):
     """
 
     ridge: Annotated[float, Range(above=0), Tune(0.05, 20), "penalty on the squared size of the regressor"] = 1.0
-    l1: Annotated[float, Range(low=0), "penalty on the absolute size of its predictions (by ADMM, as in the paper)"] = (
-        0.0
-    )
+    l1: Annotated[float, Range(low=0), "penalty on the absolute size of its predictions (paper: above 0)"] = 0.0
 
     @abstractmethod
     def _embed(self, X: FeatureMatrix, Y: sparse.csr_matrix, seed: int, **data: Any) -> Embedded:
         """Stages 2 and 3: vectors of the samples of a cluster, all with a label, and in some models of the labels."""
 
-    def _learn_map(
-        self, X: FeatureMatrix, Y: sparse.csr_matrix, others: FeatureMatrix, seed: int, **data: Any
-    ) -> FeatureMap:
+    def _learn_map(self, X: FeatureMatrix, Y: sparse.csr_matrix, seed: int, **data: Any) -> FeatureMap:
         Z, labels = self._embed(X, Y, seed, **data)
-        return regress(X, Z, others, self.ridge, self.l1, self._unlabelled_share()), labels
+        return regress(X, Z, data["others"], self.ridge, self.l1, self._unlabelled_share()), labels
 
 
 def regress(

@@ -19,9 +19,7 @@ from tacit.runtime.tasks import row_blocks
 
 Matrix: TypeAlias = sparse.csr_matrix | Floats32
 Shift = Annotated[float, Range(above=0), Tune(0.3, 10), "number of negative samples the factorisation stands for"]
-Eigenvalues = Annotated[
-    str, OneOf(("positive", "all")), "which eigenpairs of the indefinite SPPMI matrix to keep ('all': the SVD)"
-]
+Eigenvalues = Annotated[str, OneOf(("positive", "all")), "which eigenpairs of SPPMI to keep ('all': the SVD)"]
 
 _ROWS_AT_A_TIME = 64  # of a dense matrix, to stay within the processor's cache
 

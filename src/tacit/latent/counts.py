@@ -55,31 +55,24 @@ def _csr(matrix: Any) -> sparse.csr_matrix:
 
 def read_cooccurrence(matrix: Any, n_seen: int, what: str = "cooccurrence") -> Cooccurrence:
     """Check counts given as a dense or sparse matrix of any numeric type; NaN is unobserved."""
-    unknown, known = _split_unknown(matrix, what)
-    if len(known.shape) != 2 or known.shape[0] != n_seen:
-        raise DataError(
-            f"{what} must have a row for each of the {n_seen} labels of Y (seen labels by all labels); "
-            f"got shape {known.shape}"
-        )
-    return Cooccurrence(_csr(as_counts(known, what, known.shape)), _csr(unknown))
-
-
-def _split_unknown(matrix: Any, what: str) -> tuple[Any, Any]:
-    """A mask of the NaN entries, and the matrix with 0 in their place; `as_counts` checks everything else."""
     if sparse.issparse(matrix):
         check_indices(matrix, what)
-        known = matrix.tocoo(copy=True)
-        is_unknown = np.isnan(known.data)
-        known.data[is_unknown] = 0
-        places = (known.row[is_unknown], known.col[is_unknown])
-        return sparse.csr_matrix((np.ones(is_unknown.sum(), np.float32), places), shape=known.shape), known.tocsr()
-    try:
-        known = np.array(matrix, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"{what} must be a matrix of counts ({error})") from error
-    is_unknown = np.isnan(known)
-    known[is_unknown] = 0
-    return is_unknown, known
+    else:
+        try:
+            matrix = sparse.coo_matrix(np.asarray(matrix, dtype=np.float64))
+        except (TypeError, ValueError) as error:
+            raise DataError(f"{what} must be a matrix of counts ({error})") from error
+    if matrix.shape[0] != n_seen:
+        raise DataError(
+            f"{what} must have a row for each of the {n_seen} labels of Y (seen labels by all labels); "
+            f"got shape {matrix.shape}"
+        )
+    known = matrix.tocoo(copy=True)
+    is_unknown = np.isnan(known.data)
+    known.data[is_unknown] = 0
+    places = (known.row[is_unknown], known.col[is_unknown])
+    unknown = sparse.csr_matrix((np.ones(is_unknown.sum(), np.float32), places), shape=known.shape)
+    return Cooccurrence(_csr(as_counts(known.tocsr(), what, known.shape)), _csr(unknown))
 
 
 def row_scales(cooccurrence: Cooccurrence, positives: Floats64) -> Floats64:

@@ -26,6 +26,7 @@ from tacit.latent.model import (
     label_weights,
     score_variance,
 )
+from tacit.numerics.ridge import ratio
 from tacit.runtime.tasks import row_blocks, run_tasks
 
 _ENTRIES_PER_TASK = 2**19  # of N × L, held at a time
@@ -44,11 +45,6 @@ Precondition = Callable[[Floats], Floats]
 def row_dots(a: Floats, b: Floats) -> Floats:
     """Inner products of the rows of two matrices."""
     return np.asarray(np.einsum("ij,ij->i", a, b))
-
-
-def step_sizes(slopes: Floats, curvatures: Floats) -> Floats:
-    """The best step of each row along its direction; 0 where the direction is 0."""
-    return np.divide(slopes, curvatures, out=np.zeros_like(slopes), where=curvatures > 0)
 
 
 def eigen(gram: Floats) -> Eigen:
@@ -87,7 +83,7 @@ def climb_rows(
         image = direction @ factors.T
         weighted = weights * image
         shared = penalty * direction
-        size = step_sizes(gain, row_dots(weighted, image) + row_dots(shared, direction))[:, None]
+        size = ratio(gain, row_dots(weighted, image) + row_dots(shared, direction))[:, None]
         total += size * direction
         image *= size
         total_image += image
@@ -95,7 +91,7 @@ def climb_rows(
             residual -= size * (weighted @ factors + shared)
             improved = precondition(residual)
             previous, gain = gain, row_dots(residual, improved)
-            direction = improved + step_sizes(gain, previous)[:, None] * direction
+            direction = improved + ratio(gain, previous)[:, None] * direction
     return total, total_image
 
 
@@ -279,7 +275,7 @@ def _move_labels(
     curvature += row_dots(diagonal * direction, direction)
     if tau is not None:
         curvature += row_dots(tau, (direction @ B.T) ** 2)
-    size = step_sizes(row_dots(slope, direction).astype(np.float64), curvature)[:, None]
+    size = ratio(row_dots(slope, direction).astype(np.float64), curvature)[:, None]
     return replace(factors, V=V + size.astype(np.float32) * direction), moved
 
 

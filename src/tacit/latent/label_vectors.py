@@ -17,9 +17,7 @@ from tacit.numerics.ridge import fit_regressor
 from tacit.runtime.tasks import run_tasks
 from tacit.store.declared import Array
 
-Classifier = Annotated[
-    str, OneOf(("ridge", "one_vs_all")), "of seen labels: ridge regression, or OneVsAll for many features and labels"
-]
+Classifier = Annotated[str, OneOf(("ridge", "one_vs_all")), "of seen labels: the second for many features and labels"]
 
 
 @dataclass(frozen=True, eq=False)

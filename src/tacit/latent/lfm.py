@@ -21,28 +21,15 @@ from tacit.numerics.ridge import improving_solver
 _REGRESSION_STEPS = 5  # of conjugate gradients from the last weights, where an exact solution is too costly
 
 #: ML-LCS section 6: all precisions 1, K 80 % of all labels, 500 iterations. Scores are not calibrated.
-FACTORS_AS_PRINTED: Mapping[str, Any] = {
-    "n_factors": 0.8,
-    "n_sweeps": 500,
-    "lambda_u": 1.0,
-    "lambda_v": 1.0,
-    "lambda_w": 1.0,
-    "calibration_folds": 0,
-    "idf": False,
-}
+_PRECISIONS = {"lambda_u": 1.0, "lambda_v": 1.0, "lambda_w": 1.0}
+FACTORS_AS_PRINTED = {**_PRECISIONS, "n_factors": 0.8, "n_sweeps": 500, "calibration_folds": 0, "idf": False}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class FactorModel(ZeroShot):
     """Base of the models whose samples and labels have latent factors."""
 
-    n_factors: Annotated[
-        int | float,
-        Range(above=0),
-        Tune(30, 300),
-        "length K of the latent vectors, at most the number of seen labels, beyond which factors are not identifiable; "
-        "below 1: that fraction of all labels, without this limit, as in the paper",
-    ] = 100
+    n_factors: Annotated[int | float, Range(above=0), Tune(30, 300), "K, or below 1 a fraction of all labels"] = 100
     n_sweeps: Annotated[int, Range(low=1), "sweeps of EM"] = 40
     lambda_u: Annotated[float, Range(above=0), Tune(0.1, 10), "precision of sample factors around Wᵀx"] = 1.0
     lambda_v: Annotated[float, Range(above=0), Tune(0.1, 10), "precision of the factors of seen labels"] = 1.0
@@ -62,7 +49,7 @@ class FactorModel(ZeroShot):
         return EMProblem(X, Y, counts, priors, regress, self.absent, n_jobs=self.n_jobs)
 
     def _length(self, n_seen: int, n_labels: int) -> int:
-        """K for these numbers of labels."""
+        """K: at most the number of seen labels, beyond which factors are not identifiable, or a fraction of all."""
         if self.n_factors < 1:
             return max(1, round(self.n_factors * n_labels))
         return min(round(self.n_factors), max(2, n_seen))

@@ -53,25 +53,15 @@ class MLLCS(FactorModel):
     dispersion: Annotated[float, Range(above=0), Tune(30, 3000), "r of the negative binomial"] = 300.0
     count_weight: Annotated[float, Range(above=0), Tune(0.01, 1), "weight of the counts beside the labels"] = 0.1
     own_counts: Annotated[bool, "learn from the count of a label with itself too"] = False
-    mapping: Annotated[
-        str,
-        OneOf(("linear", "moments")),
-        "Ψ, from counts to vectors of unseen labels: regression on type-2 factors (always so with gibbs), or moments",
-    ] = "moments"
+    mapping: Annotated[str, OneOf(("linear", "moments")), "Ψ (gibbs: linear), or moments in latent space"] = "moments"
     moment_ridge: Annotated[float, Range(above=0), Tune(0.005, 0.5), "penalty on factors (mapping='moments')"] = 0.05
-    count_positives: Annotated[
-        float, Range(low=0), "positives that the counts of a seen label stand for in its score (mapping='moments')"
-    ] = 10.0
+    count_positives: Annotated[float, Range(low=0), "positives that counts of a seen label weigh (moments)"] = 10.0
     max_samples: Annotated[int, Range(low=1), "largest number of samples kept, for moments and partial_fit"] = 20000
-    inference: Annotated[
-        str, OneOf(("em", "variational", "gibbs")), "point estimates, posterior variances, or Gibbs draws (small data)"
-    ] = "em"
+    inference: Annotated[str, OneOf(("em", "variational", "gibbs")), "how factors are learned"] = "em"
     n_draws: Annotated[int, Range(low=1), "draws kept (gibbs)"] = 50
     n_burn_in: Annotated[int, Range(low=0), "burn-in draws, which are discarded (gibbs)"] = 100
     thin: Annotated[int, Range(low=1), "draws for each one kept (gibbs)"] = 4
-    online_samples: Annotated[
-        int | None, Range(low=1), "number of samples that the batches of partial_fit come from (None: those so far)"
-    ] = None
+    online_samples: Annotated[int | None, Range(low=1), "samples that batches come from (None: those so far)"] = None
     calibration_folds: CalibrationFolds = 2
 
     label_factors_: Annotated[Floats32, Array("float32", ("n_seen", "n_factors"), up_to=1e9)] = field(init=False)

@@ -36,9 +36,7 @@ class Samples:
 
     X: Annotated[Any, Csr("float32", ("n_rows", "n_features"))]  # in memory, latent features are an array
     Y: Annotated[sparse.csr_matrix, Csr("float32", ("n_rows", "n_seen"))]
-    dense: Annotated[  # values of the last features, which are absent from X; None where X has them all
-        Floats32 | None, Array("float32", ("n_rows", "n_kept_dense"))
-    ] = None
+    dense: Annotated[Floats32 | None, Array("float32", ("n_rows", "n_kept_dense"))] = None  # features absent from X
 
     def __post_init__(self) -> None:
         if isinstance(self.X, Features):
@@ -143,9 +141,7 @@ def _drawn(samples: Samples, at_most: int, rng: np.random.Generator) -> Samples:
 class MomentMatching(ZeroShot):
     """Seen labels by their own classifiers, unseen ones by matching their co-occurrence with the seen ones."""
 
-    matching_ridge: Annotated[float, Range(above=0), Tune(0.0003, 0.03), "penalty on the weights of unseen labels"] = (
-        0.003
-    )
+    matching_ridge: Annotated[float, Range(above=0), Tune(0.0003, 0.03), "penalty on weights of unseen labels"] = 0.003
     n_steps: Annotated[int, Range(low=1), "steps of the solver; stopping early regularises"] = 40
     max_samples: Annotated[int, Range(low=1), "largest number of samples for matching, which are kept"] = 20000
     classifier: Classifier = "ridge"

@@ -35,9 +35,7 @@ from tacit.store.declared import NAMES, Array
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-CalibrationFolds = Annotated[
-    int, Range(low=0, high=5), "trials with seen labels hidden, to put unseen ones on their scale; 0: none"
-]
+CalibrationFolds = Annotated[int, Range(low=0, high=5), "trials with hidden labels, to scale scores of unseen ones"]
 
 _NO_MASK = np.empty(0, dtype=np.bool_)
 _N_FOLDS = 5

@@ -9,6 +9,7 @@ import numpy as np
 from tacit.arrays import Floats, Ids, Mask
 
 Objective = Callable[[Floats, Ids], tuple[Floats, Floats]]
+Evaluated = tuple[Floats, Floats, Floats]  # point, values of the columns, and gradient
 
 _MEMORY = 8
 _SUFFICIENT = 1e-4  # Armijo's condition
@@ -22,27 +23,27 @@ def minimize_columns(objective: Objective, start: Floats, n_steps: int, toleranc
     `objective` maps an array and its column numbers to the values and the gradient of the columns. A column has
     converged when its gradient norm is at most `tolerance` times the initial one, or no step lowers it.
     """
-    point = start
-    value, gradient = objective(point, np.arange(start.shape[1]))
-    first = np.sqrt(_dots(gradient, gradient))
+    at = (start, *objective(start, np.arange(start.shape[1])))
+    first = np.sqrt(_dots(at[2], at[2]))
     history: list[tuple[Floats, Floats, Floats]] = []
     is_done = np.zeros(len(first), np.bool_)
     for _ in range(n_steps):
-        is_done |= np.sqrt(_dots(gradient, gradient)) <= tolerance * first
+        point, _, gradient = at
+        squares = _dots(gradient, gradient)
+        is_done |= np.sqrt(squares) <= tolerance * first
         if is_done.all():
             break
         direction = -_inverse_product(gradient, history, first)
         slope = _dots(gradient, direction)
         is_uphill = slope >= 0
         direction[:, is_uphill] = -gradient[:, is_uphill]
-        slope[is_uphill] = -_dots(gradient, gradient)[is_uphill]
-        moved, is_stuck = _backtrack(objective, point, direction, value, slope, gradient, np.flatnonzero(~is_done))
+        slope[is_uphill] = -squares[is_uphill]
+        at, is_stuck = _backtrack(objective, at, direction, slope, np.flatnonzero(~is_done))
         is_done |= is_stuck
-        change, turn = moved[0] - point, moved[2] - gradient
+        change, turn = at[0] - point, at[2] - gradient
         curvature = _dots(change, turn)
         history = [*history[1 - _MEMORY :], (change, turn, np.where(curvature > 0, curvature, np.inf))]
-        point, value, gradient = moved
-    return point
+    return at[0]
 
 
 def _dots(a: Floats, b: Floats) -> Floats:
@@ -69,18 +70,13 @@ def _inverse_product(gradient: Floats, history: list[tuple[Floats, Floats, Float
 
 
 def _backtrack(
-    objective: Objective,
-    point: Floats,
-    direction: Floats,
-    value: Floats,
-    slope: Floats,
-    gradient: Floats,
-    left: Ids,
-) -> tuple[tuple[Floats, Floats, Floats], Mask]:
+    objective: Objective, at: Evaluated, direction: Floats, slope: Floats, left: Ids
+) -> tuple[Evaluated, Mask]:
     """Backtracking line search in the columns `left`; returns the new point and a mask of columns without a valid step.
 
     Those, and all other columns, stay where they are. The objective is evaluated for unfinished columns only.
     """
+    point, value, gradient = at
     moved = point.copy(), value.copy(), gradient.copy()
     step = 1.0
     for _ in range(_TRIALS):

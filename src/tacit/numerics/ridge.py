@@ -91,15 +91,16 @@ def _descend(
         if squares.max(initial=0.0) <= goal:
             break
         image = by_feature @ (X @ direction) + np.float32(ridge) * direction
-        step = _ratio(squares, np.einsum("ij,ij->j", direction, image))
+        step = ratio(squares, np.einsum("ij,ij->j", direction, image))
         V = V + step * direction
         residual -= step * image
         previous, squares = squares, np.einsum("ij,ij->j", residual, residual)
-        direction = residual + _ratio(squares, previous) * direction
+        direction = residual + ratio(squares, previous) * direction
     return V
 
 
-def _ratio(above: Floats, below: Floats) -> Floats:
+def ratio(above: Floats, below: Floats) -> Floats:
+    """Quotients, 0 where the divisor is not above 0."""
     return np.divide(above, below, out=np.zeros_like(above), where=below > 0)
 
 

@@ -174,8 +174,8 @@ def test_rho_of_the_squared_loss(world):
         (lambda Y: unbiased_loss(Y, np.ones(3), np.ones(3), np.ones(2)), "one for each of 3 samples"),
         (lambda Y: unbiased_loss(Y, np.ones(3), np.ones(3), 0.0), "all but 0"),
         (lambda Y: unbiased_normalized_loss(Y, np.ones(3), np.zeros(3)), "above 0 at every observed"),
-        (lambda Y: unbiased_hamming(Y, np.ones(3), np.ones(3)), r"shape \(3, 3\); got shape \(3,\)"),
-        (lambda Y: hamming_rho(np.ones(3), np.ones(3)), "two dimensions"),
+        (lambda Y: unbiased_hamming(Y, np.ones(3), np.ones(3)), r"\(3, 3\); got \(3,\)"),
+        (lambda Y: hamming_rho(np.ones(3), np.ones(3)), "must be a matrix"),
         (lambda Y: concentration_bound(1.0, np.ones(2), 3), "each of 3 samples"),
     ],
 )

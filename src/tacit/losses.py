@@ -27,12 +27,11 @@ def unbiased_loss(
     """Estimate of a loss that sums over the relevant labels (Theorems 4.1 and 4.2).
 
     `label_losses` are ``L*_l(1, ŷ_l)``, the loss of each label if it is relevant, in the form of propensities. Each
-    sample's loss is divided by `normalizer`, ``g*(y*, ŷ)``, one number or one per sample. It is that of the complete
-    labels, so it must be known; where it is not, see `unbiased_normalized_loss`.
+    sample's loss is divided by `normalizer`, ``g*(y*, ŷ)`` of the complete labels, one number or one per sample.
     """
     observed = relevant_labels(Y_observed, "Y_observed")
     weights = inverse_propensities(observed, propensities)
-    weights.data *= _losses_at(observed, label_losses)
+    weights.data *= _at_positives(observed, label_losses, "label_losses")
     sums = _row_sums(weights)  # PfastreXML Theorem 4.1: Σ_{l: y_l=1} L*_l / p_l
     return sums / _check_normalizer(normalizer, observed.shape[0])  # PfastreXML Theorem 4.2
 
@@ -43,19 +42,16 @@ def unbiased_normalized_loss(Y_observed: Matrix, label_losses: Any, label_normal
     Neither the propensities nor ``g*`` need to be known, only their product: `label_normalizers`, ``g_l``, above 0.
     """
     observed = relevant_labels(Y_observed, "Y_observed")
-    normalizers = values_at(as_values(label_normalizers, observed.shape, "label_normalizers"), *entries(observed))
+    normalizers = _at_positives(observed, label_normalizers, "label_normalizers")
     if not (np.isfinite(normalizers) & (normalizers > 0)).all():
         raise DataError("label_normalizers must be finite and above 0 at every observed label")
     terms = observed.copy()
-    terms.data = _losses_at(observed, label_losses) / normalizers  # PfastreXML Corollary 4.2.1
+    terms.data = _at_positives(observed, label_losses, "label_losses") / normalizers  # PfastreXML Corollary 4.2.1
     return _row_sums(terms)
 
 
 def unbiased_hamming(Y_observed: Matrix, scores: Matrix, propensities: Any) -> Floats64:
-    """Estimate of the Hamming or squared loss ``‖y* − ŷ‖²`` (Theorem 4.4).
-
-    `scores` are ``ŷ``: a sparse or dense matrix of predicted label sets or any real numbers.
-    """
+    """Estimate of the squared loss ``‖y* − ŷ‖²`` (Theorem 4.4); `scores`, ``ŷ``, are a sparse or dense matrix."""
     observed = relevant_labels(Y_observed, "Y_observed")
     predicted = _check_scores(scores, observed.shape)
     weights = inverse_propensities(observed, propensities)
@@ -119,8 +115,8 @@ def _dense(values: Any) -> Floats64:
     return values.toarray() if sparse.issparse(values) else np.asarray(values)
 
 
-def _losses_at(observed: sparse.csr_matrix, label_losses: Any) -> Floats64:
-    return values_at(as_values(label_losses, observed.shape, "label_losses"), *entries(observed))
+def _at_positives(observed: sparse.csr_matrix, values: Any, what: str) -> Floats64:
+    return values_at(as_values(values, observed.shape, what), *entries(observed))
 
 
 def _row_sums(matrix: Any) -> Floats64:
@@ -135,10 +131,7 @@ def _check_normalizer(normalizer: npt.ArrayLike, n_samples: int) -> Floats64:
 
 
 def _check_scores(scores: Any, shape: tuple[int, ...]) -> Any:
-    """Scores as a new CSR matrix or a dense array of float64."""
+    """Scores as a CSR matrix or a dense array of float64."""
     if len(shape) != 2 or np.shape(scores) != tuple(shape):
-        expected = f"shape {tuple(shape)}" if len(shape) == 2 else "two dimensions"
-        raise DataError(f"scores must be a matrix of {expected}; got shape {np.shape(scores)}")
-    if sparse.issparse(scores):
-        return sparse.csr_matrix(scores, dtype=np.float64, copy=True)
-    return np.asarray(scores, dtype=np.float64)
+        raise DataError(f"scores must be a matrix with the shape of the labels, {tuple(shape)}; got {np.shape(scores)}")
+    return as_values(scores, shape, "scores")

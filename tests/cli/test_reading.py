@@ -55,7 +55,7 @@ def test_files_of_excel_go_through_the_commands(tacit, tmp_path, kind):
         assert "encoding= (for most files of Excel it is cp1252)" in refused.err
         options = ("--encoding", "cp1252")
     else:
-        excel_csv(data, rows, "utf-8-sig", "sep=;\r\n")
+        excel_csv(data, rows, "utf-8-sig")
     model = tmp_path / "m"
     trained = tacit("train", data, *FIELDS, *options, "--model", "OneVsAll", "--out", model)
     assert trained.code == 0, trained.err

@@ -104,17 +104,14 @@ class Vocabulary:
         new = [position for position, key in enumerate(newer.ids) if key not in self.own_ids]
 
         def joined(here: list[Any], there: list[Any]) -> list[Any]:
-            return [*here, *(there[position] for position in new)]
+            return [*(here or [""] * len(self)), *(there[position] if there else "" for position in new)]
 
-        languages = sorted(self.translations.keys() | newer.translations.keys())
+        tags = sorted(self.translations.keys() | newer.translations.keys())
         deprecated = {name: key for name, key in newer.deprecated.items() if name not in self}
         lists = ("ids", "names", "alternatives", "parents", "descriptions", "notations")
         return Vocabulary(
             **{name: joined(getattr(self, name), getattr(newer, name)) for name in lists},
-            translations={
-                tag: joined(*(each.translations.get(tag, [""] * len(each)) for each in (self, newer)))
-                for tag in languages
-            },
+            translations={tag: joined(*(each.translations.get(tag, []) for each in (self, newer))) for tag in tags},
             deprecated=self.deprecated | deprecated,
         )
 

@@ -62,22 +62,6 @@ class Reader:
         self._process.communicate(timeout=PATIENCE)
 
 
-#: Between the tests and a command: what a large process starts would begin with its memory.
-_RUN = """
-import json, resource, subprocess, sys
-done = subprocess.run([sys.executable, "-m", "tacit", *sys.argv[1:]], check=False, capture_output=True, text=True)
-used = resource.getrusage(resource.RUSAGE_CHILDREN)
-print(json.dumps([done.returncode, done.stderr, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024]))
-"""
-
-
-def run_command(folder: Path, *words: str) -> Outcome:
-    """What becomes of a whole command in a process of its own: its processor time and largest memory."""
-    done = subprocess.run([sys.executable, "-c", _RUN, *words], cwd=folder, check=True, capture_output=True, text=True)
-    code, message, seconds, megabytes = json.loads(done.stdout)
-    return Outcome({0: "ok", 2: "refused"}.get(code, "escaped"), message, seconds, megabytes)
-
-
 def _functions() -> dict[str, Any]:
     from tacit.data.load import load_data, stream_samples
     from tacit.data.vocabulary import load_vocabulary

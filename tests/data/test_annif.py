@@ -65,11 +65,6 @@ def test_a_corpus_is_recognised_by_its_first_subjects(tmp_path, corpus):
     assert data.texts[-1] == "none"
 
 
-def test_a_table_whose_labels_are_uris_is_no_corpus(tmp_path):
-    data = load_data(write_files(tmp_path, {"a.tsv": "text\tlabels\nan apple\t<http://x/a>\n"}))
-    assert data.texts == ["an apple"]
-
-
 HEADED = {
     "v.csv": "uri,label_en,label_fi,notation\nhttp://example.org/b,bread,leipä,12\nhttp://example.org/a,apples,omenat,\n",
     "v.tsv": "uri\tlabel_en\tnotation\nhttp://example.org/b\tbread\t12\nhttp://example.org/a\tapples\t\n",

@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import dataclasses
 import io
-import json
-import re
 import tarfile
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -21,14 +19,6 @@ from tacit.errors import DownloadError, ParameterError
 @pytest.fixture(autouse=True)
 def _no_proxy(monkeypatch):
     monkeypatch.setenv("no_proxy", "*")
-
-
-def test_entries_are_complete():
-    for name, known in CATALOG.items():
-        assert known.name == name == name.lower()
-        assert re.search(r"\d{4}$", known.citation)
-        assert min(known.n_train, known.n_test, known.n_labels) > 1
-        assert all(url.startswith("http") for url in known.files)
 
 
 def test_entry_ignores_case_and_offers_the_nearest_name():
@@ -148,16 +138,6 @@ def test_what_cannot_be_had_leaves_no_part(tmp_path, site, damage):
     with pytest.raises(DownloadError, match="eurlex-4k could not be downloaded to"):
         fetch("eurlex-4k", tmp_path)
     assert find("eurlex-4k", tmp_path) == {}
-
-
-def test_a_pattern_collects_documents_as_lines(tmp_path):
-    inside = tmp_path / "unpacked" / "dataset" / "train"
-    inside.mkdir(parents=True)
-    for number in range(3):
-        (inside / f"{number}.json").write_text(json.dumps({"id": number, "text": "é\n"}, indent=2))
-    catalog._collect(tmp_path / "unpacked", tmp_path, {"dataset/train/*.json": "train.jsonl"})
-    lines = (tmp_path / "train.jsonl").read_text(encoding="utf-8").splitlines()
-    assert [json.loads(line)["id"] for line in lines] == [0, 1, 2]
 
 
 @pytest.mark.real_data

@@ -17,7 +17,6 @@ from tacit.data.dataset import Dataset, label_lists, with_labels
 from tacit.data.load import load_data
 from tacit.data.save import save_data
 from tacit.data.split import hide_positives
-from tacit.errors import DataError, FileError
 
 CSV = 'id,title,body,tags\n1,Red,"apple, ripe",fruit;red\n2,Fast,car,"Smith, J"\n3,None,,\n'
 
@@ -26,27 +25,12 @@ def kept(folder, name, content, **options):
     return load_data(write_files(folder, {name: content}), keep_columns=True, **options)
 
 
-def test_columns_are_forgotten_unless_they_are_asked_for(tmp_path):
-    assert load_data(write_files(tmp_path, {"a.csv": CSV})).table is None
-
-
 def test_a_table_goes_out_as_it_came(tmp_path):
     save_data(kept(tmp_path, "a.csv", CSV), tmp_path / "b.csv")
     assert (tmp_path / "b.csv").read_text() == (
         '"id","title","body","tags"\n"1","Red","apple, ripe","fruit;red"\n'
         '"2","Fast","car","Smith, J"\n"3","None","",""\n'
     )
-
-
-@pytest.mark.parametrize("mark", [";", "\t", "|"])
-def test_other_delimiters(tmp_path, mark):
-    content = mark.join(["id", "text", "tags"]) + "\n" + mark.join(["1", '"a, b"', "x,y"]) + "\n"
-    data = kept(tmp_path, "a.csv", content)
-    assert data.texts == ["a, b"]
-    assert label_lists(data) == [["x", "y"]]
-    save_data(data, tmp_path / "b.csv")
-    assert (tmp_path / "b.csv").read_text().splitlines()[0] == mark.join(['"id"', '"text"', '"tags"'])
-    assert label_lists(load_data(tmp_path / "b.csv")) == [["x", "y"]]
 
 
 def test_a_part_whose_cells_would_be_read_differently_has_lists(tmp_path):
@@ -84,17 +68,6 @@ def test_lists_and_objects_of_json(tmp_path):
     assert load_data(tmp_path / "d.csv", text="doc", labels="subjects").texts[0] == "7"
 
 
-def test_a_table_has_a_row_for_each_sample(tmp_path):
-    data = kept(tmp_path, "a.csv", CSV)
-    with pytest.raises(DataError, match="table has 3 samples but Y has 2; they must agree"):
-        replace(data, Y=data.Y[:2], texts=data.texts[:2])
-
-
-def test_cells_become_lists_in_json(tmp_path):
-    save_data(kept(tmp_path, "a.csv", CSV), tmp_path / "b.jsonl")
-    assert json.loads((tmp_path / "b.jsonl").read_text().splitlines()[0])["tags"] == ["fruit", "red"]
-
-
 def test_ids_of_a_vocabulary_stay_ids(tmp_path):
     write_files(tmp_path, {"names.tsv": "<http://x/1>\triver\n<http://x/2>\tsea\n"})
     data = kept(tmp_path, "a.csv", "text,labels\nt,http://x/1 http://x/2\nu,http://x/2\n",
@@ -118,16 +91,6 @@ def test_parquet_keeps_types_and_cells(tmp_path):
     lists = pa.table({"text": ["a", "b", "c"], "labels": [["x", "y|z"], [], None]})
     parquet.write_table(lists, tmp_path / "c.parquet")
     assert label_lists(load_data(tmp_path / "c.parquet")) == [["x", "y|z"], [], []]
-
-
-@pytest.mark.skipif(sys.version_info >= (3, 11), reason="newer modules for CSV know NUL")
-def test_what_a_table_cannot_hold_is_refused(tmp_path):
-    data = Dataset(None, csr([[1.0]]), ["x"], texts=["a\0b"])
-    with pytest.raises(FileError, match=r"a table cannot hold this .*; write .jsonl"):
-        save_data(data, tmp_path / "a.csv")
-    assert list(tmp_path.iterdir()) == []
-    save_data(data, tmp_path / "a.jsonl")
-    assert load_data(tmp_path / "a.jsonl").texts == ["a\0b"]
 
 
 characters = st.characters(exclude_categories=["Cs"], exclude_characters="\0" if sys.version_info < (3, 11) else "")

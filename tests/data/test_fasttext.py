@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from data.samples import assert_sound, csr, text_dataset, write_files
+from data.samples import assert_sound, csr, write_files
 from tacit.data.dataset import Dataset, label_lists
 from tacit.data.load import load_data
 from tacit.data.save import save_data
@@ -25,13 +25,6 @@ def test_blanks_in_labels_and_texts(tmp_path):
     back = load_data(path)
     assert back.texts == ["two lines of text"]
     assert back.label_names == data.label_names
-
-
-def test_round_trip(tmp_path):
-    data = text_dataset()
-    back = load_data(*save_data(data, tmp_path / "a.ft"))
-    assert back.texts == data.texts
-    assert label_lists(back) == label_lists(data)
 
 
 @pytest.mark.parametrize(

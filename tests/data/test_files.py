@@ -8,9 +8,8 @@ import gzip
 import numpy as np
 import pytest
 
-import tacit.data.files
 from data.samples import numeric_dataset, write_files
-from tacit.data.files import Staging, line_blocks
+from tacit.data.files import Staging
 from tacit.data.load import load_data
 from tacit.data.save import save_data
 from tacit.errors import FileError
@@ -44,30 +43,6 @@ def test_broken_gzip(tmp_path, name):
         path = write_files(tmp_path, {name: content})
         with pytest.raises(FileError, match=r"is not a whole gzip file .*copy or download it again"):
             load_data(path, format="xmc")
-
-
-@pytest.mark.parametrize("packed", [False, True])
-@pytest.mark.parametrize("content", [b"a\nbb\n\nccc\n", b"a\nbb\n\nccc", b"\xef\xbb\xbfa\n", b"x"])
-def test_blocks_are_whole_lines_with_an_end(tmp_path, monkeypatch, packed, content):
-    path = tmp_path / ("a.gz" if packed else "a")
-    path.write_bytes(gzip.compress(content) if packed else content)
-    expected = content.removeprefix(b"\xef\xbb\xbf").rstrip(b"\n") + b"\n"
-    for size in (1, 3, 100):
-        monkeypatch.setattr(tacit.data.files, "BLOCK_BYTES", size)
-        for skip in (0, 1, 9):
-            blocks = [block.tobytes() for block in line_blocks(path, skip_lines=skip)]
-            assert b"".join(blocks) == b"".join(expected.splitlines(keepends=True)[skip:])
-            assert all(block.endswith(b"\n") for block in blocks)
-
-
-def test_several_files_appear_together(tmp_path):
-    with Staging() as staging:
-        for name in ("a", "b"):
-            with staging.open(tmp_path / name) as file:
-                file.write(name.encode())
-        assert not (tmp_path / "a").exists()
-        assert staging.paths == [tmp_path / "a", tmp_path / "b"]
-    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"a": "a", "b": "b"}
 
 
 def test_nothing_is_left_and_nothing_changed_on_failure(tmp_path):

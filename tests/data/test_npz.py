@@ -59,15 +59,6 @@ def test_round_trip(tmp_path, name):
         assert_same(load_data(path), data)
 
 
-def test_unsorted_and_duplicate_entries_are_merged(tmp_path):
-    messy = sparse.csr_matrix(([1.0, 2.0, 3.0], [2, 0, 2], [0, 3, 3]), shape=(2, 3))
-    twice = sparse.csr_matrix(([1, 1], [1, 1], [0, 2, 2]), shape=(2, 2))
-    data = load_data(write_pair(tmp_path, messy, twice))
-    assert_sound(data)
-    assert data.X.toarray()[0].tolist() == [2.0, 0.0, 4.0]
-    assert data.Y.data.tolist() == [1.0]
-
-
 def parts(**changes):
     matrix = sparse.csr_matrix(X)
     whole = {
@@ -113,11 +104,6 @@ def test_bad_features(tmp_path, name):
 def test_labels_must_be_0_or_1(tmp_path):
     with pytest.raises(FileError, match=r"Y\.trn\.npz: Y must hold only 0 and 1 .*; row 1, column \d holds 2"):
         load_data(write_pair(tmp_path, X, Y * 2 - np.array([[1, 0], [0, 0]])))
-
-
-def test_both_halves_must_have_as_many_rows(tmp_path):
-    with pytest.raises(FileError, match=r"Y\.trn\.npz: has 1 samples, but X\.trn\.npz has 2"):
-        load_data(write_pair(tmp_path, X, Y[:1]))
 
 
 def test_other_files_are_refused(tmp_path):

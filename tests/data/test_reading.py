@@ -11,7 +11,6 @@ import pytest
 from data.samples import needs_openpyxl, write_files
 from tacit.data.columns import label_line
 from tacit.data.dataset import label_lists, with_labels
-from tacit.data.fields import cell_of
 from tacit.data.load import load_data, stream_samples
 from tacit.data.save import save_data
 from tacit.errors import DataError, FileError, ParameterError
@@ -60,13 +59,6 @@ def test_labels_in_several_columns(tmp_path):
     assert next(csv.DictReader((tmp_path / "b.csv").read_text().splitlines()))["tag1"] == "a, b"
     save_data(more, tmp_path / "b.jsonl")
     assert label_lists(load_data(tmp_path / "b.jsonl", labels="tag1")) == label_lists(more)
-
-
-@pytest.mark.parametrize("labels", [["a|b", "c"], ["Smith, J"], ["a\nb", "c\rd"], ["[x"], [" x"], ["a://b c"], ["<b>"]])
-def test_a_cell_is_read_as_the_same_labels_whatever_the_others_are(tmp_path, labels):
-    for others in (["x|y"], ["x;y"], ["http://x/y"], ["x"]):
-        path = table(tmp_path, [["text", "labels"], ["t", cell_of(labels)], *(["u", cell] for cell in others)])
-        assert set(label_lists(load_data(path))[0]) == set(labels)
 
 
 def test_columns_that_are_preferred(tmp_path):

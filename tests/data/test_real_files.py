@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from data.samples import assert_same_matrix, assert_sound
-from tacit.data.dataset import label_lists
 from tacit.data.load import load_data
 
 pytestmark = pytest.mark.real_data
@@ -43,11 +41,6 @@ def test_bibtex_is_the_same_as_text_and_as_arff(real_data, part):
     assert text.feature_names == arff.feature_names
 
 
-def test_delicious_has_samples_without_labels(real_data):
-    data = load_data(real_data / "delicious" / "train.txt")
-    assert np.count_nonzero(np.diff(data.Y.indptr) == 0) == 10
-
-
 def test_eurlex_npz(real_data):
     data = load_data(real_data / "eurlex57k" / "tfidf" / "Y.tst.npz")
     assert_sound(data)
@@ -55,16 +48,6 @@ def test_eurlex_npz(real_data):
     assert data.Y.shape == (6000, 4193)
     assert data.label_names[:2] == ["10", "1000"]
     assert len(data.feature_names) == 32190
-
-
-def test_eurlex_texts(real_data):
-    data = load_data(
-        real_data / "eurlex57k" / "dev.jsonl.gz", text="title,header,recitals,main_body", labels="concepts"
-    )
-    assert_sound(data)
-    assert len(data) == 6000
-    assert label_lists(data)[0] == ["1086", "1196", "2002"]
-    assert data.texts[0].startswith("EEC Council: Decision on the application to Algeria")
 
 
 def test_yso_texts_with_their_vocabulary(real_data):

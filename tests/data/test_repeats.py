@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -21,15 +20,6 @@ def test_texts_that_differ_in_case_or_white_space_repeat_and_blank_ones_do_not()
     groups = groups_of(["a b", "", " A\r\nb ", "b a", "  ", "a b"])
     assert alike(groups) == [0, 1, 0, 3, 4, 0]
     assert n_repeated(groups) == 2
-
-
-def test_texts_with_the_same_words_have_the_same_features():
-    words = [f"w{i}" for i in range(200)]
-    rng = np.random.default_rng(0)
-    texts = [" ".join(rng.choice(words, 40)) for _ in range(50)]
-    shuffled = [" ".join(rng.permutation(text.split())).upper() for text in texts]
-    X = tacit.text.vectorizer.TextVectorizer().fit_transform([*texts, *shuffled])
-    assert alike(groups_of(X)) == [*range(50), *range(50)]
 
 
 def test_rows_of_features_repeat_whatever_holds_them():
@@ -70,20 +60,6 @@ def test_no_row_is_like_one_on_the_other_side(kinds, seed, n_folds):
     assert len(set(zip(kinds, folds, strict=True))) == len(set(kinds))
     sizes = np.bincount(folds[each], minlength=n_folds)
     assert sizes.max() - sizes.min() <= 1
-
-
-def test_without_repeats_rows_are_held_out_as_they_come():
-    order, alone = np.random.default_rng(3).permutation(100), np.arange(100)
-    np.testing.assert_array_equal(one_of_each(order, alone), order)
-    np.testing.assert_array_equal(unlike(order[:10], alone), np.sort(order[10:]))
-    np.testing.assert_array_equal(folds_of(order, alone, 3), order % 3)
-
-
-def test_any_row_of_a_group_may_be_held_out_and_a_text_that_repeats_is_no_likelier_to_be():
-    groups = groups_of([f"text {row // 2 if row < 400 else row}" for row in range(800)])
-    assert 50 < (groups[:400:2] == np.arange(0, 400, 2)).sum() < 150
-    held = [one_of_each(np.random.default_rng(seed).permutation(800), groups)[:60] for seed in range(200)]
-    assert np.mean(np.concatenate(held) < 400) == pytest.approx(1 / 3, abs=0.02)
 
 
 def test_a_text_that_is_a_large_part_of_the_data_stays_in_training():

@@ -19,29 +19,12 @@ def test_returns_the_files_written(tmp_path):
     assert sorted(tmp_path.iterdir()) == sorted(written)
 
 
-def test_columns_without_names_need_no_list(tmp_path):
-    data = Dataset(csr([[1]]), csr([[1, 0]]), ["0", "1"])
-    assert save_data(data, tmp_path / "a.txt") == [tmp_path / "a.txt"]
-
-
 def test_messy_matrices_are_mended_on_a_copy(tmp_path):
     X = sparse.csr_matrix(([1.0, 2.0, 3.0], [2, 0, 2], [0, 3]), shape=(1, 3))
     data = Dataset(X, csr([[1]]), ["0"])
     save_data(data, tmp_path / "a.txt")
     assert_same_matrix(load_data(tmp_path / "a.txt").X, csr([[2, 0, 4]]))
     assert X.indices.tolist() == [2, 0, 2]
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_features_must_be_finite(tmp_path, value):
-    with pytest.raises(DataError, match="X must be finite; Input X contains"):
-        save_data(Dataset(csr([[value]]), csr([[1]]), ["0"]), tmp_path / "a.txt")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_labels_must_be_0_or_1(tmp_path):
-    with pytest.raises(DataError, match="Y must hold only 0 and 1"):
-        save_data(Dataset(csr([[1]]), csr([[2]]), ["0"]), tmp_path / "a.txt")
 
 
 @pytest.mark.parametrize(
@@ -118,29 +101,9 @@ def test_fields_are_kept(tmp_path):
     assert (tmp_path / "a.ft").read_text() == "__label__fruit __label__red red apple\n"
 
 
-def test_numeric_to_text_is_refused(tmp_path):
-    save_data(numeric_dataset(), tmp_path / "a.svm")
-    before = sorted(tmp_path.iterdir())
-    with pytest.raises(ParameterError, match=r"holds features and 'jsonl' holds texts: texts cannot be made"):
-        convert(tmp_path / "a.svm", tmp_path / "b.jsonl")
-    assert sorted(tmp_path.iterdir()) == before
-
-
-def test_bad_input_writes_nothing(tmp_path):
-    write_files(tmp_path, {"a.txt": "1 2 3\n9 0:1\n"})
-    with pytest.raises(FileError, match=r"a\.txt:2: label ids"):
-        convert(tmp_path / "a.txt", tmp_path / "b.svm")
-    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
-
-
 @pytest.mark.parametrize(
     ("name", "expected"),
     [("a.txt", "xmc"), ("a.txt.gz", "xmc"), ("t_X_Xf.txt", "xmc-pair"), ("a.tsv", "tsv"), ("a.libsvm", "libsvm")],
 )
 def test_the_format_to_write_follows_from_the_name(tmp_path, name, expected):
     assert format_to_write(tmp_path / name).name == expected
-
-
-def test_a_name_without_suffix_does_not_say_what_to_write(tmp_path):
-    with pytest.raises(ParameterError, match=r"'data' does not say which format to write; name it, one of"):
-        save_data(numeric_dataset(), tmp_path / "data")

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from data.samples import assert_same, assert_sound, numeric_dataset, write_files
+from data.samples import assert_sound, write_files
 from tacit.data.load import load_data
-from tacit.data.save import save_data
 from tacit.errors import FileError
 
 
@@ -42,24 +41,12 @@ def test_comments_and_blank_lines(tmp_path):
     assert np.diff(data.Y.indptr).tolist() == [1, 0, 0]
 
 
-def test_detected_without_a_telling_suffix(tmp_path):
-    path = write_files(tmp_path, {"data.txt": "3,1 0:1 4:0.5\n"})
-    assert load_data(path).n_labels == 3
-
-
 def test_label_names_fix_the_columns(tmp_path):
     names = write_files(tmp_path, {"names.txt": "a\nb\nc\n"})
     data = load(tmp_path, "0 0:1\n1 1:1\n", labels_path=names)
     assert data.label_names == ["a", "b", "c"]
     with pytest.raises(FileError, match=r"names\.txt: names 3 columns, but train\.svm has 4"):
         load(tmp_path, "0 0:1\n3 1:1\n", labels_path=names)
-
-
-@pytest.mark.parametrize("name", ["svmlight0", "svmlight1", "libsvm"])
-def test_round_trip(tmp_path, name):
-    data = numeric_dataset()
-    save_data(data, tmp_path / "a.svm.gz", format=name)
-    assert_same(load_data(tmp_path / "a.svm.gz", format=name), data)
 
 
 @pytest.mark.parametrize(

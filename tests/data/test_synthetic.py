@@ -43,15 +43,6 @@ def test_default_is_a_well_formed_data_set(data):
     assert len(data.test) == 1_000
 
 
-def test_label_frequencies_follow_the_power_law():
-    for exponent in (0.7, 1.0):
-        made = make_dataset(50_000, 200, 2_000, exponent=exponent, topic_size=2_000)
-        by_rank = np.sort(counts(made.Y_complete))[::-1][20:500]
-        ranks = np.arange(21, 501)
-        slope = stats.linregress(np.log(ranks), np.log(by_rank)).slope
-        assert slope == pytest.approx(-exponent, abs=0.12)
-
-
 def test_labels_of_a_topic_occur_together(large):
     topic = np.arange(2_000) // 20
     share = counts(large.Y_complete) / 40_000
@@ -92,12 +83,6 @@ def test_positives_are_hidden_at_their_propensities(large):
     assert observed.sum() == pytest.approx(expected, rel=0.01)
 
 
-def test_hiding_can_be_left_out():
-    made = make_dataset(500, 100, 50, hide=False, unseen_share=0.0)
-    same(made.Y, made.Y_complete)
-    assert (made.propensities == 1).all()
-
-
 def test_unseen_labels_occur_in_test_alone(data, large):
     for made, n_unseen in ((data, 20), (large, 80)):
         assert len(made.unseen) == n_unseen
@@ -129,15 +114,6 @@ def test_texts_spell_the_counts(data):
         words = data.texts[row].split()
         spelled = {data.feature_names.index(word): words.count(word) for word in words}
         assert spelled == dict(zip(block.counts[row].indices, block.counts[row].data, strict=True))
-
-
-def test_dataset_of_some_rows(data):
-    train, test = data.dataset(data.train), data.dataset(data.test, complete=True)
-    same(train.Y, data.Y[:4_000])
-    same(test.Y, data.Y_complete[4_000:])
-    same(test.X, data.X[4_000:])
-    assert test.texts == data.texts[4_000:]
-    assert train.label_names == data.label_names
 
 
 def test_names_differ():

@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import sparse
-from sklearn.datasets import load_svmlight_file
 
 import tacit.data.files
 from data.samples import assert_same, assert_same_matrix, assert_sound, csr, numeric_dataset, write_files
@@ -65,27 +63,6 @@ def test_names_beside_the_file_are_used_if_they_fit(tmp_path):
     assert data.feature_names is None
 
 
-def test_label_names_given_must_fit(tmp_path):
-    names = write_files(tmp_path, {"names.txt": "red\ngreen\nblue\n"})
-    with pytest.raises(FileError, match=r"names\.txt: names 3 columns, but train\.txt has 2; they must agree"):
-        load(tmp_path, "1 2 2\n0 1:1\n", labels_path=names)
-
-
-def test_equals_scikit_learn(tmp_path):
-    rng = np.random.default_rng(0)
-    X = sparse.random(50, 30, 0.2, format="csr", random_state=rng, dtype=np.float32)
-    Y = csr(rng.random((50, 7)) < 0.3)
-    save_data(Dataset(X, Y, [str(i) for i in range(7)]), tmp_path / "a.txt")
-    data = load_data(tmp_path / "a.txt")
-    with (tmp_path / "a.txt").open("rb") as file:
-        file.readline()
-        # scikit-learn drops rows that have neither labels nor features.
-        theirs, labels = load_svmlight_file(file, multilabel=True, n_features=30, zero_based=True, dtype=np.float32)
-    kept = np.flatnonzero(np.diff(X.indptr) + np.diff(Y.indptr))
-    assert_same_matrix(data.X[kept], theirs)
-    assert [tuple(row.indices) for row in data.Y[kept]] == labels
-
-
 @given(
     st.lists(
         st.tuples(st.integers(0, 6), st.integers(0, 4), st.floats(width=32, allow_nan=False, allow_infinity=False))
@@ -121,32 +98,22 @@ def test_blocks_of_any_size_give_the_same(tmp_path, monkeypatch, packed):
 
 BAD = {
     "no header": ("0 0:1\n1 1:1\n", 1, "must be the numbers of samples, features and labels"),
-    "header of words": ("a b c\n0 0:1\n", 1, "must be the numbers of samples"),
     "header negative": ("-1 2 2\n0 0:1\n", 1, "must be the numbers of samples"),
-    "no samples": ("0 2 2\n", 1, "number of samples must be in 1"),
-    "no features": ("1 0 2\n0\n", 1, "number of features must be in 1"),
     "no labels": ("1 2 0\n 0:1\n", 1, "number of labels must be in 1"),
     "huge header": ("1 99999999999999999999 2\n0 0:1\n", 1, "number of features must be in 1"),
     "too few rows": ("3 2 2\n0 0:1\n1 1:1\n", 3, "announces 3 rows, but the file ends after 2"),
-    "only a header": ("3 2 2", 1, "announces 3 rows, but the file ends after 0"),
-    "too many rows": ("1 2 2\n0 0:1\n1 1:1\n", 3, "announces 1 rows, but here is another one"),
     "too many rows behind blanks": ("1 2 2\n0 0:1\n\n\n1\n", 5, "announces 1 rows, but here is another one"),
     "feature too large": ("2 2 2\n0 0:1\n1 2:1\n", 3, r"feature ids must be in 0 … 1; got '2:1'"),
     "label too large": ("2 2 2\n0 0:1\n2 1:1\n", 3, r"label ids must be in 0 … 1; got '2'"),
-    "negative feature": ("1 2 2\n0 -1:1\n", 2, "feature ids must not be negative; got '-1:1'"),
     "negative label": ("1 2 2\n-1 0:1\n", 2, "label ids must not be negative; got '-1'"),
     "no number": ("1 2 2\n0 0:one\n", 2, "values must be numbers; got '0:one'"),
     "nan": ("1 2 2\n0 0:NaN\n", 2, "values must be finite in 32-bit floating point; got '0:NaN'"),
-    "infinity": ("1 2 2\n0 0:-inf\n", 2, "values must be finite"),
-    "too large": ("1 2 2\n0 0:1e39\n", 2, "values must be finite"),
     "much too large": ("1 2 2\n0 0:1e400\n", 2, "values must be finite"),
     "just too large": ("1 2 2\n0 0:3.402823567797337e38\n", 2, "values must be finite"),
     "sum too large": ("1 2 2\n0 0:3e38 0:3e38\n", None, "values of one feature sum to infinity in sample 0"),
     "no colon": ("1 2 2\n0 0 1:1\n", 2, "must be feature:value, as in 3:0.5; got '0'"),
     "cut off": ("1 2 2\n0 1:", 2, r"a value must follow the colon .is the file cut off.*got '1:'"),
-    "cut off in a row": ("2 2 2\n0 1:1\n0,1 0", 3, "must be feature:value"),
     "binary": (b"1 2 2\n\x00\xff\xfe\x80\n", 2, r"labels must be whole numbers separated by commas; got '\\x00"),
-    "carriage returns": ("2 2 2\n0 0:1\r1 1:1\n", 2, "values must be numbers"),
 }
 
 
@@ -181,11 +148,6 @@ def test_either_file_finds_the_other(tmp_path):
         np.testing.assert_array_equal(data.Y.toarray(), [[0, 1, 0, 1], [1, 0, 0, 0]])
 
 
-def test_any_names_if_both_are_given(tmp_path):
-    write_files(tmp_path, {"a.txt": FEATURES, "b.txt": LABELS})
-    assert load_data(tmp_path / "a.txt", tmp_path / "b.txt").Y.nnz == 3
-
-
 def test_round_trip_keeps_known_negatives(tmp_path):
     data = numeric_dataset()
     data.Y.data[0] = 0
@@ -193,10 +155,6 @@ def test_round_trip_keeps_known_negatives(tmp_path):
         written = save_data(data, path)
         assert_same(load_data(path), data)
         assert_same(load_data(written[1]), data)
-
-
-def test_a_label_named_twice_counts_once(tmp_path):
-    assert load_data(pair(tmp_path, labels="2 4\n1:1 1:1\n\n")).Y.data.tolist() == [1.0]
 
 
 @pytest.mark.parametrize(
@@ -214,12 +172,6 @@ def test_a_label_named_twice_counts_once(tmp_path):
 def test_bad_pairs(tmp_path, features, labels, message):
     with pytest.raises(FileError, match=message):
         load_data(pair(tmp_path, features, labels))
-
-
-def test_a_missing_half_is_asked_for(tmp_path):
-    path = write_files(tmp_path, {"trn_X_Xf.txt": FEATURES})
-    with pytest.raises(FileError, match=r"half of a pair; .* the labels as labels_path"):
-        load_data(path)
 
 
 def test_a_name_that_says_nothing_is_refused(tmp_path):

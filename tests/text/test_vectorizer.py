@@ -98,11 +98,6 @@ def test_words_of_one_text_are_dropped_where_there_are_many_long_texts():
     assert "hapax" in fitted(texts[900:]).feature_names_  # few texts
 
 
-def test_words_of_one_text_count_where_texts_are_short():
-    texts = ["common words"] * 1000 + ["hapax words"]
-    assert list(fitted(texts).feature_names_) == ["common", "hapax", "words"]
-
-
 @pytest.mark.parametrize(
     "options",
     [*({"features": kind} for kind in FEATURES), {"language": "en"}, {"language": "fi", "features": "words+prefixes"}],

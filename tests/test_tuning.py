@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-import math
 import sys
 from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.model_selection import GridSearchCV
 
 import tacit
 from planted import planted
@@ -66,12 +64,6 @@ def test_declared_spaces_hold_allowed_values_around_the_default(name):
         assert where.choices or where.low <= parameters_of(cls)[parameter].default <= where.high
 
 
-@pytest.mark.parametrize(("low", "high", "log"), [(2, 1, False), (0, 1, True), (1, 1, True), (1, math.inf, False)])
-def test_a_search_space_goes_upwards(low, high, log):
-    with pytest.raises(ParameterError, match="a search space goes from"):
-        Tune(low, high, log=log)
-
-
 # -- the search -------------------------------------------------------------------------------------------
 
 
@@ -123,10 +115,6 @@ def test_a_small_budget_is_spent_on_a_fair_choice_among_subsets(search):
     assert Scored.now <= 150 + 12
     assert {round(9 * trial.share) for trial in trials} == {1}
     assert len(trials) > 8
-
-
-def test_the_defaults_are_tried_whatever_the_budget(search):
-    assert [trial.parameters for trial in search(budget_seconds=0.001)] == [{}]
 
 
 def test_a_space_of_few_values_ends_the_search(search):
@@ -209,11 +197,3 @@ def test_samples_and_labels_must_agree(data):
 
 
 # -- scikit-learn's search --------------------------------------------------------------------------------
-
-
-def test_models_work_in_grid_search(data):
-    search = GridSearchCV(tacit.OneVsAll(), {"C": [1e-5, 0.5]}, scoring="f1_micro", cv=3, n_jobs=1)
-    search.fit(data.X, data.Y)
-    assert search.best_params_ == {"C": 0.5}
-    assert search.best_score_ > 0.95
-    assert (search.predict(data.X) != search.best_estimator_.predict(data.X)).nnz == 0

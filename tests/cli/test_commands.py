@@ -10,7 +10,6 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 import tacit as library
 from planted import planted
@@ -54,16 +53,6 @@ def test_from_a_csv_of_ones_own_to_suggestions(tacit, articles, tmp_path, monkey
     unlabelled = tmp_path / "new.csv"
     unlabelled.write_text("title\na song\n")
     assert suggestions(tacit("suggest", model, unlabelled, "-k", 1).out) == [["music"]]
-
-
-def test_thresholds(tacit, numeric, tmp_path):
-    model = tmp_path / "model"
-    tacit("train", numeric, "--out", model)
-    all_of_them = tacit("suggest", model, numeric, "-k", 12).out
-    some = tacit("suggest", model, numeric, "-k", 12, "--threshold", "auto").out
-    assert {len(names) for names in suggestions(all_of_them)} == {12}
-    assert np.mean([len(names) for names in suggestions(some)]) == pytest.approx(2, abs=0.2)
-    assert tacit("suggest", model, numeric, "--threshold", "high").code == 2
 
 
 def test_convert_and_split(tacit, numeric, tmp_path):
@@ -111,13 +100,6 @@ def test_parts_of_a_folder_name_its_files(tacit, tmp_path):
     parts = [(tmp_path / "parts" / f"{part}.jsonl").read_text().splitlines() for part in ("train", "test")]
     assert list(map(len, parts)) == [7, 3]
     assert {json.loads(line)["file"] for line in parts[0] + parts[1]} == {f"d{number}.txt" for number in range(10)}
-
-
-def test_lists_of_models_and_data(tacit):
-    assert "OneVsAll" in tacit("models").out
-    assert "random_state" in tacit("models", "popularity").out
-    assert "eurlex57k" in tacit("data").out
-    assert "datasets.zip" in tacit("data", "EURLEX57K").out
 
 
 BAD_CALLS = {
@@ -225,22 +207,6 @@ def test_a_folder_of_somebody_else_is_not_removed(tacit, numeric, tmp_path):
     assert "the checkpoint cannot be written" in refused.err
 
 
-def test_parts_of_another_training_are_left(tacit, numeric, tmp_path, stop_after):
-    partial = tmp_path / "model.partial"
-    train = ("train", numeric, "--model", "FastXML", "--no-calibrate", "--jobs", "1", "--out", tmp_path / "model")
-    stop_after(4)
-    assert tacit(*train, "--param", "n_trees=6").code == 130
-    kept = sorted(partial.rglob("*.safetensors"))
-    stop_after(1000)
-    done = tacit(*train, "--param", "n_trees=5")
-    assert done.code == 0
-    assert "resuming" not in done.err
-    assert f"{partial} has the checkpoint of another training; delete it unless you resume that\n" in done.err
-    assert sorted(partial.rglob("*.safetensors")) == kept
-    assert "resuming: 4 of 6 trees" in tacit(*train, "--param", "n_trees=6").err
-    assert not partial.exists()
-
-
 # -- what cannot be read or written ------------------------------------------------------------------------
 
 
@@ -298,19 +264,6 @@ def test_a_full_disk(tacit, articles, tmp_path, full_disk):
         assert "cannot be written" in failed[1].err
         assert {file.name: file.read_bytes() for file in model.iterdir()} == before
         assert not out.exists()
-
-
-def test_indices_beyond_the_shape_of_a_matrix(tacit, numeric, tmp_path):
-    """With checksums that fit: the error must not be theirs."""
-    model = tmp_path / "model"
-    tagger = library.Tagger.around(library.OneVsAll().fit(*planted()))
-    matrix = next(value for value in vars(tagger.model_).values() if sparse.issparse(value))
-    matrix.indices[0] = 10**6
-    tagger.save(model)
-    outcome = tacit("suggest", model, numeric)
-    assert outcome.code == 2
-    assert "weights_.indices must hold numbers below" in outcome.err
-    assert outcome.err.count("\n") == 1
 
 
 def test_no_command_overwrites_what_it_reads(tacit, articles, tmp_path):

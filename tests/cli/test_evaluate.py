@@ -7,7 +7,6 @@ import json
 
 import pytest
 
-import tacit as library
 from report.samples import texts_and_tags, trained_tagger
 
 FIELDS = ("--text", "title,body", "--labels", "tags")
@@ -31,15 +30,6 @@ def test_samples_that_the_model_was_trained_on_are_recognised(tacit, model, arti
     assert tacit("evaluate", model, other, *FIELDS).err == ""
     other.write_text("\n".join([*articles.read_text().splitlines()[:2], *new]) + "\n")  # one of four
     assert "25% of the samples of" in tacit("evaluate", model, other, *FIELDS).err
-
-
-def test_features_are_recognised_by_their_values(tacit, numeric, tmp_path):
-    tacit("train", numeric, "--model", "Popularity", "--out", tmp_path / "model")
-    assert "100% of the samples" in tacit("evaluate", tmp_path / "model", numeric).err
-    data = library.load_data(numeric)
-    data.X.data *= 1.5
-    library.save_data(data, tmp_path / "other.txt")
-    assert tacit("evaluate", tmp_path / "model", tmp_path / "other.txt").err == ""
 
 
 def test_json_has_bands_and_intervals(tacit, model, articles):
@@ -74,12 +64,6 @@ def test_evaluate_writes_a_report_and_says_where(tacit, folder):
     assert content.startswith("<!DOCTYPE html>")
     assert "new.csv" in content
     assert sorted(path.name for path in folder.iterdir()) == ["model", "new.csv", "out.html"]
-
-
-def test_json_stays_json_with_a_report(tacit, folder):
-    outcome = tacit("evaluate", "model", "new.csv", "--json", "--report", "out.html")
-    assert json.loads(outcome.out) == json.loads(tacit("evaluate", "model", "new.csv", "--json").out)
-    assert "report: out.html" in outcome.err
 
 
 @pytest.mark.parametrize(
@@ -127,10 +111,6 @@ def test_a_better_model_is_told_from_a_worse_one(tacit, two_models, numeric):
     assert [one["metric"] for one in found[:3]] == ["P@1", "P@3", "P@5"]
     assert found[0]["interval"][0] > 0.3
     assert found[0]["difference"] == pytest.approx(found[0]["b"] - found[0]["a"])
-
-
-def test_a_model_is_not_told_from_itself(tacit, two_models, numeric):
-    assert "is better" not in tacit("compare", two_models[0], two_models[0], numeric).out
 
 
 def test_labels_are_found_by_their_former_names(tacit, model, articles):

@@ -25,24 +25,6 @@ def test_a_tagger_tells_what_it_was_trained_on(tacit, articles, tmp_path):
     assert found["changes"] == []
 
 
-def test_the_fingerprint_tells_data_apart_and_models_not(tacit, articles, tmp_path):
-    facts = []
-    for name, options in (("a", ()), ("b", ("--param", "C=0.5"))):
-        tacit("train", articles, "--text", "title,body", "--labels", "tags", "--out", tmp_path / name, *options)
-        facts.append(json.loads(tacit("inspect", tmp_path / name, "--json").out))
-    assert facts[0]["fingerprint of the data"] == facts[1]["fingerprint of the data"]
-    assert facts[0]["checksum"] != facts[1]["checksum"]
-
-
-def test_changes_since_training_are_listed(tacit, articles, tmp_path):
-    model = tmp_path / "model"
-    tacit("train", articles, "--text", "title,body", "--labels", "tags", "--out", model)
-    tagger = library.Tagger.load(model)
-    tagger.rename_label("cars", "motoring")
-    tagger.save(model)
-    assert "1. renamed 'cars' to 'motoring'" in tacit("inspect", model).out
-
-
 def test_what_a_model_keeps_is_shown(tacit, articles, tmp_path):
     """Folders are shared, and texts may be private: training texts, and those given with acts."""
     command = ("train", articles, "--text", "title,body", "--labels", "tags", "--out")

@@ -41,14 +41,6 @@ def labels_of(model: Path, text: str) -> list[str]:
     return [found.label for found in library.Tagger.load(model).suggest([text], k=9)[0]]
 
 
-def test_a_label_is_added_and_undone(tacit, model):
-    added = tacit("add-label", model, "pome", "--example", "apple pear", "--cooccurs", "fruit=20")
-    assert added.out == f"added 'pome' from 1 co-occurring label, 1 example; saved to {model}\n"
-    assert "pome" in labels_of(model, "apple")
-    assert tacit("labels", model, "undo").out.startswith("took back: added 'pome'")
-    assert "pome" not in labels_of(model, "apple")
-
-
 def test_examples_from_a_file_and_a_vocabulary(tacit, model, tmp_path):
     (tmp_path / "pumps.txt").write_text("apple pear\npear apple\n")
     assert "2 examples" in tacit("add-label", model, "pome", "--examples", tmp_path / "pumps.txt").out
@@ -56,16 +48,6 @@ def test_examples_from_a_file_and_a_vocabulary(tacit, model, tmp_path):
     added = tacit("add-label", model, "ensemble", "--vocabulary", tmp_path / "v.tsv")
     assert added.out.startswith("added 'ensemble' from a description, its parent 'music'; saved to ")
     assert library.Tagger.load(model).vocabulary_.name_of("choir") == "ensemble"
-
-
-def test_labels_are_renamed_merged_retired_and_listed(tacit, model):
-    assert tacit("labels", model, "rename", "cars", "vehicles").code == 0
-    assert tacit("labels", model, "merge", "music", "weather", "--into", "sounds").code == 0
-    assert tacit("labels", model, "retire", "fruit").code == 0
-    assert sorted(labels_of(model, "song")) == ["sounds", "vehicles"]
-    listed = tacit("labels", model).out.splitlines()
-    assert listed[0].endswith("renamed 'cars' to 'vehicles'")
-    assert listed[-1] == "2 labels, 3 acts since training"
 
 
 def test_learning_and_forgetting(tacit, model, tmp_path):
@@ -243,23 +225,6 @@ def test_any_act_is_undone_by_its_id_or_the_start_of_it(tacit, model, tmp_path):
     assert contents_of(model) == before
 
 
-def test_undo_says_which_acts_no_longer_apply(tacit, model):
-    tacit("labels", model, "rename", "cars", "vehicles")
-    tacit("labels", model, "merge", "vehicles", "--into", "music")
-    first = tacit("labels", model, "undo", library.Tagger.load(model).acts_[0].id).out
-    assert "took back: renamed 'cars' to 'vehicles'; no longer applies: merged" in first
-    assert tacit("labels", model, "undo").code == 2  # none that applies is left
-
-
-def test_undoing_an_undo_says_so(tacit, model):
-    tacit("labels", model, "rename", "cars", "vehicles")
-    tacit("labels", model, "undo")
-    undo = tacit("labels", model, "history").out.splitlines()[1].split()[0]
-    assert tacit("labels", model, "undo", undo).out == f"reinstated: renamed 'cars' to 'vehicles'; saved to {model}\n"
-    assert "vehicles" in labels_of(model, "wheel")
-    assert tacit("labels", model, "history").out.splitlines()[2].endswith("reinstated: renamed 'cars' to 'vehicles'")
-
-
 # -- training again ---------------------------------------------------------------------------------------
 
 
@@ -295,16 +260,6 @@ def test_acts_are_replayed_on_a_new_model(tacit, folder, model, tmp_path):
     tacit("learn", tmp_path / "fresh", export)
     assert all_suggestions(model) == all_suggestions(tmp_path / "fresh")
     assert tacit("labels", model, "undo").out.startswith("took back: merged")
-
-
-def test_acts_are_forgotten_if_that_is_said(tacit, folder, model, tmp_path):
-    taught(tacit, model, tmp_path)
-    done = tacit("train", folder / "train.jsonl", "--model", "OneVsAll", "--out", model, "--discard-acts")
-    assert done.code == 0, done.err
-    assert tacit("labels", model, "history").out == ""
-    assert all_suggestions(model) == all_suggestions(folder / "plain")
-    again = tacit("train", folder / "train.jsonl", "--model", "Popularity", "--out", model)  # nothing to forget
-    assert again.code == 0, again.err
 
 
 # -- what must not happen ---------------------------------------------------------------------------------
@@ -380,12 +335,6 @@ def test_bad_calls_are_one_line_and_change_nothing(tacit, model, tmp_path, monke
     assert message in outcome.err
     assert outcome.err.strip().count("\n") == 0
     assert {file.name: file.read_bytes() for file in model.iterdir()} == before
-
-
-def test_features_have_no_names_to_go_by(tacit, folder):
-    outcome = tacit("add-label", folder / "features", "thirteen")
-    assert outcome.code == 2
-    assert "'thirteen' cannot be scored" in outcome.err
 
 
 @pytest.mark.parametrize("line", ['{"text": "a", "labels": ["\\ud800"]}', '{"text": "\\ud800", "labels": ["a"]}'])

@@ -100,27 +100,3 @@ def test_rows_without_labels_may_be_negatives(tacit, tmp_path):
     trained = tacit("train", data, *FIELDS, "--untagged", "negative", "--model", "OneVsAll", "--out", tmp_path / "m")
     assert "5 rows without labels, counted as having none" in trained.out.splitlines()[0]
     assert "trained on 60 samples" in trained.out
-
-
-def test_columns_that_are_mixed_up_are_said(tacit, tmp_path):
-    data = excel_csv(tmp_path / "a.csv", rows_of(60), "utf-8")
-    trained = tacit(
-        "train", data, "--text", "Topics", "--labels", "Topics", "--model", "OneVsAll", "--out", tmp_path / "m"
-    )
-    assert "note: the text column 'Topics' has the labels in 100% of the rows" in trained.err
-
-
-def test_labels_that_contain_separators_survive(tacit, tmp_path):
-    texts, tags = articles(60)
-    spelled = dict(
-        zip(sorted({name for names in tags for name in names}), ["a|b", "Smith, J", "x\ny;z", "[q]"], strict=True)
-    )
-    rows = [
-        {"text": text, "labels": [spelled[name] for name in names]} for text, names in zip(texts, tags, strict=True)
-    ]
-    data = tmp_path / "a.jsonl"
-    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert tacit("train", data, "--model", "OneVsAll", "--out", tmp_path / "m").code == 0
-    out = tmp_path / "out.csv"
-    assert tacit("suggest", tmp_path / "m", data, "-k", 1, "--keep", "text", "--out", out).code == 0
-    assert set(load_data(out).label_names) == set(spelled.values())

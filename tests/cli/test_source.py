@@ -83,19 +83,6 @@ def test_bad_vectors(tacit, folder, model, tmp_path, vectors, match):
         assert not (tmp_path / "new").exists()
 
 
-def test_a_model_that_needs_vectors(tacit, folder, model):
-    found = tacit("suggest", model, folder / "test.jsonl")
-    assert found.code == 2
-    assert "or --vectors FILE" in found.err
-
-
-def test_unknown_encoders(tacit, folder, model, tmp_path):
-    for name in ("modell2vec:tiny", "model2vec"):
-        found = tacit("train", folder / "train.jsonl", "--encoder", name, "--out", tmp_path / "new")
-        assert found.code == 2
-        assert "an encoder is named LIBRARY:MODEL" in found.err
-
-
 @pytest.mark.filterwarnings("ignore")
 def test_an_encoder_by_name(tacit, folder, tmp_path):
     save_model2vec(tmp_path / "tiny")

@@ -27,25 +27,3 @@ assert list(sklearn.utils.fixes._mode([1, 1, 2])[0]) == [1]
 from sklearn.preprocessing import MinMaxScaler
 assert list(MinMaxScaler().fit(pandas.DataFrame({"a": [1, 2]})).feature_names_in_) == ["a"]
 """)
-
-
-def test_modules_that_are_there_stay():
-    _run("""
-import scipy.stats, sys
-there = scipy.stats
-with quick_start():
-    import sklearn.base
-assert sys.modules["scipy.stats"] is there
-""")
-
-
-def test_a_version_that_needs_them_is_imported_as_usual(tmp_path):
-    for name, code in {"__init__": "", "utils/__init__": "", "utils/fixes": "from scipy.stats import mode\n"}.items():
-        path = tmp_path / "sklearn" / f"{name}.py"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(code)
-    _run("""
-with quick_start():
-    from sklearn.utils.fixes import mode
-assert mode([1, 1, 2]).mode == 1
-""", tmp_path)  # fmt: skip

@@ -5,7 +5,6 @@ import io
 import json
 import os
 import random
-import subprocess
 import sys
 from typing import Any
 
@@ -82,15 +81,6 @@ def test_lines_of_standard_input_have_limits(tacit, model, monkeypatch):
     assert "-:1: must be text in utf-8, but has the byte 0xff" in run(b"a\xff\n").err
 
 
-def test_csv_reads_back_as_labels(tacit, model, many, tmp_path):
-    out = tmp_path / "out.csv"
-    assert tacit("suggest", model, many, "-k", 2, "--out", out).code == 0
-    rows = list(csv.DictReader(io.StringIO(out.read_text())))
-    assert len(rows) == 3000
-    assert json.loads(rows[0]["labels"]) == ["fruit", "red|green"]  # a name with a bar makes a JSON list
-    assert rows[2]["labels"].split("|")[0] == "vehicle"
-
-
 def test_memory_does_not_grow_with_the_file(model, tmp_path, monkeypatch):
     """Samples are asked for as they are written: a generator is never more than a block ahead."""
     from tacit.cli.source import SAMPLES_PER_BLOCK, stream_unlabelled
@@ -107,16 +97,6 @@ def test_memory_does_not_grow_with_the_file(model, tmp_path, monkeypatch):
     blocks = stream_unlabelled(tmp_path, library.load_model(model), format=None, text=None)
     next(blocks)
     assert asked == SAMPLES_PER_BLOCK
-
-
-def test_standard_input_in_any_text_format(model):
-    def run(content, *options):
-        command = [sys.executable, "-m", "tacit", "suggest", str(model), "-", "-k", "1", *options]
-        done = subprocess.run(command, input=content, capture_output=True, text=True, timeout=60, check=True)
-        return [json.loads(line)["suggestions"][0]["label"] for line in done.stdout.splitlines()]
-
-    assert run("a pear\nthe car\n") == ["fruit", "vehicle"]
-    assert run('{"text": "a pear"}\n{"text": "the car"}\n', "--format", "jsonl") == ["fruit", "vehicle"]
 
 
 def test_how_many_labels_come(tacit, tmp_path):
@@ -163,12 +143,6 @@ def test_choices_by_former_names(tacit, model, many, tmp_path):
         assert refused.code == 2
         assert "the label 'red|green' was retired; undo that first, or name another label" in refused.err
         assert refused.err.count("\n") == 1
-
-
-def test_choices_from_a_file(tacit, model, many, tmp_path):
-    (tmp_path / "names.txt").write_text("vehicle\nred|green\n")
-    out = tacit("suggest", model, many, "-k", 5, "--include", f"@{tmp_path / 'names.txt'}").out
-    assert {found["label"] for found in json.loads(out.splitlines()[0])["suggestions"]} == {"vehicle", "red|green"}
 
 
 @pytest.mark.parametrize(
@@ -242,25 +216,6 @@ def test_standard_output_by_its_name(tacit, model, table):
     assert as_table.out.splitlines()[3].startswith("3;vehicle;")
 
 
-def test_documents_of_a_folder_have_the_names_of_their_files(tacit, model, tmp_path):
-    documents = tmp_path / "documents"
-    documents.mkdir()
-    for name, text in (("b.txt", "a pear"), ("a.txt", "the car"), ("c.txt", "")):
-        (documents / name).write_text(text)
-    shown = tacit("suggest", model, documents, "-k", 1)
-    found = [json.loads(line) for line in shown.out.splitlines()]
-    assert [(each["row"], each["file"]) for each in found] == [(1, "a.txt"), (2, "b.txt"), (3, "c.txt")]
-    assert shown.err == "no suggestions for blank texts: row 3\n"
-
-
-def test_texts_of_unknown_words_are_said(tacit, model, tmp_path):
-    (tmp_path / "new.txt").write_text("apple\nqwertz uiop\n \napple zzzz\n")
-    shown = tacit("suggest", model, tmp_path / "new.txt")
-    assert [bool(json.loads(line)["suggestions"]) for line in shown.out.splitlines()] == [True, False, False, True]
-    assert "word that the model knows: row 2\n" in shown.err
-    assert "no suggestions for blank texts: row 3\n" in shown.err
-
-
 def test_blank_texts(tacit, model, tmp_path):
     """The most frequent labels are not suggested for nothing."""
     new = tmp_path / "new.txt"
@@ -269,11 +224,3 @@ def test_blank_texts(tacit, model, tmp_path):
     found = [json.loads(line)["suggestions"] for line in shown.out.splitlines()]
     assert [bool(each) for each in found] == [True] + [False] * 23
     assert shown.err == ("no suggestions for blank texts: rows 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 13 more\n")
-
-
-def test_columns_that_the_output_has_itself(tacit, model, tmp_path):
-    (tmp_path / "new.csv").write_text("text,labels,row\ncar,x,9\n")
-    arguments = ("suggest", model, tmp_path / "new.csv", "--keep")
-    assert "the output has a column 'row' of its own" in tacit(*arguments, "row", "--out", tmp_path / "out.csv").err
-    assert [path.name for path in tmp_path.iterdir()] == ["new.csv"]
-    assert json.loads(tacit(*arguments, "labels").out)["labels"] == "x"

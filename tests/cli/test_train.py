@@ -35,13 +35,6 @@ def test_a_label_without_samples_is_suggested_by_its_cooccurrence(tacit, article
     assert fruit["jam"] > 2 * cars["jam"]
 
 
-def test_a_model_that_takes_no_cooccurrence_is_refused_before_data_are_read(tacit, tmp_path):
-    options = ("--cooccurrence", tmp_path / "pairs.tsv", "--out", tmp_path / "model")
-    shown = tacit("train", tmp_path / "nothing.csv", *options)
-    assert shown.code != 0
-    assert "model 'auto' takes no co-occurrence counts; models that do: ExMLDS3, LFM, COSTA, MLLCS" in shown.err
-
-
 def test_tune_prints_a_command_that_trains(tacit, numeric, tmp_path):
     options = ("--param", "loss=logistic", "--budget", "0.2s", "--target", "PSP@1")
     shown = tacit("tune", numeric, "--model", "onevsall", *options)
@@ -77,18 +70,6 @@ def test_tune_resumes_from_its_storage(tacit, numeric, tmp_path, monkeypatch):
     shown = tacit("tune", tmp_path / "nothing.csv", "--model", "OneVsAll")
     assert shown.code == 2
     assert "tuning needs the extra 'tune'" in shown.err
-
-
-def test_a_vocabulary_that_has_none_of_the_labels_is_noticed(tacit, articles, tmp_path):
-    (tmp_path / "other.tsv").write_text("<http://v/1>\tboats\n<http://v/2>\tplanes\n")
-    fields = ("--text", "title,body", "--labels", "tags", "--out", tmp_path / "model")
-    shown = tacit("train", articles, *fields, "--vocabulary", tmp_path / "other.tsv")
-    assert shown.code == 0
-    assert "none of the labels, such as 'cars', is in the vocabulary, by id or by name" in shown.err + shown.out
-    (tmp_path / "own.tsv").write_text("<http://v/1>\tcars\n<http://v/2>\tfruit\n<http://v/3>\tboats\n")
-    shown = tacit("train", articles, *fields, "--vocabulary", tmp_path / "own.tsv")
-    assert "none of the labels" not in shown.err + shown.out
-    assert "too few names of labels were found in the texts to learn what they say" in shown.err + shown.out
 
 
 def test_training_ends_with_what_needs_the_training_data(tacit, articles, numeric, tmp_path):

@@ -60,14 +60,6 @@ def test_a_pipeline_passes_everything_on(data):
 # -- score ------------------------------------------------------------------------------------------------
 
 
-def test_known_negatives_and_unknown_labels_are_not_relevant(fitted, data):
-    Y = data.Y.toarray()
-    unknown = np.where(Y == 0, np.nan, Y)
-    known = sparse.csr_matrix((Y.ravel(), np.tile(np.arange(N_LABELS), len(Y)), np.arange(0, Y.size + 1, N_LABELS)))
-    assert known.nnz == Y.size
-    assert fitted.score(data.X, unknown) == fitted.score(data.X, known) == fitted.score(data.X, Y)
-
-
 def test_names_that_the_model_does_not_know_are_labels_it_misses(data):
     model = tacit.OneVsAll().fit(data.X, as_tags(data.Y))
     more = [[*tags, "new", "aaa"] for tags in as_tags(data.Y)]
@@ -165,21 +157,6 @@ def test_scores_of_another_kind_are_no_probabilities(model):
         model.predict_proba  # noqa: B018
     assert isinstance(raised.value.__cause__, ParameterError)
     assert f"the scores of {type(model).__name__} with these parameters" in str(raised.value.__cause__)
-
-
-def test_labels_that_cannot_be_scored_have_probability_zero(data):
-    Y = data.Y.toarray()
-    Y[:, 4] = 0
-    found = tacit.LFM().fit(data.X, Y).predict_proba(data.X)
-    assert found.nnz == Y.size
-    assert (found.toarray()[:, 4] == 0).all()
-
-
-def test_predict_proba_checks_k(data):
-    model = tacit.Popularity().fit(data.X, data.Y)
-    assert model.predict_proba(data.X[:2], k=99).nnz == 2 * N_LABELS
-    with pytest.raises(ParameterError, match="k must be a whole number of at least 1; got 0"):
-        model.predict_proba(data.X, k=0)
 
 
 # -- the settings of a paper ------------------------------------------------------------------------------

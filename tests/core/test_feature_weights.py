@@ -10,7 +10,7 @@ from sklearn.base import clone
 import tacit
 from planted import N_FEATURES, planted
 from small import small
-from tacit.errors import DataError, ParameterError
+from tacit.errors import DataError
 from tacit.numerics.idf import inverse_document_frequencies, samples_with, weighted_columns
 from tacit.numerics.storage import large_on_disk
 from tacit.registry import MODELS, find_model
@@ -42,11 +42,6 @@ def same(found, expected):
     return np.array_equal(found.labels, expected.labels) and np.allclose(found.scores, expected.scores, 0.01, 0.01)
 
 
-def test_families_have_the_parameter():
-    assert {"OneVsAll", "LabelTree", "FastXML", "PfastreXML", "ExMLDS1", "AnnexML", "MLLCS", "LFM"} <= {*WEIGHTED}
-    assert not {"Popularity", "Blend"} & {*WEIGHTED}
-
-
 def test_counts_give_the_model_of_features_weighted_by_hand(model, data, tmp_path):
     weighted = by_hand(data.X)
     expected = clone(model).set_params(idf=False).fit(weighted, data.Y).rank(weighted, 3)
@@ -65,22 +60,6 @@ def test_the_rule_takes_counts_and_in_trees_flags(model, data):
     assert np.array_equal(model.fit(data.X, data.Y).idf_, expected)
     is_tree = isinstance(model, tacit.FastXML)
     assert (model.fit(data.X.sign(), data.Y).idf_ is not None) == is_tree
-
-
-def test_the_rule_is_the_default():
-    assert all(find_model(name)().idf is None for name in WEIGHTED)
-
-
-@pytest.mark.parametrize("cls", [tacit.OneVsAll, tacit.FastXML])
-def test_the_rule_takes_no_other_values(cls, data):
-    for others in (0.5 * data.X, by_hand(data.X), -data.X):
-        assert cls(**small(cls.__name__)).fit(others, data.Y).idf_ is None
-
-
-@pytest.mark.parametrize("name", PRINTED)
-def test_settings_of_papers_have_no_weights(name, data):
-    assert find_model(name).PAPER["idf"] is False
-    assert find_model(name).paper(**small(name)).fit(data.X, data.Y).idf_ is None
 
 
 @pytest.mark.parametrize("normalize", [True, False])
@@ -117,23 +96,8 @@ def test_a_new_fit_has_its_own_weights_unless_it_fails(data):
     assert model.fit(0.5 * data.X, data.Y).idf_ is None
 
 
-@pytest.mark.parametrize("cls", [tacit.OneVsAll, tacit.FastXML])
-def test_models_saved_without_weights_rank_as_they_did(cls, data):
-    model = cls(idf=False, **small(cls.__name__)).fit(data.X, data.Y)
-    state, parameters = model.stored_state(), model.stored_parameters()
-    del state["idf_"], parameters["idf"]
-    restored = cls.restored(parameters, {**state, "n_features_in_": data.X.shape[1]})
-    assert np.array_equal(restored.rank(data.X).scores, model.rank(data.X).scores)
-
-
 def test_weights_do_not_depend_on_where_large_arrays_are(data, tmp_path):
     expected = tacit.LabelTree().fit(data.X, data.Y).rank(data.X)
     with large_on_disk(tmp_path, least_bytes=1, entries=100):
         model = tacit.LabelTree().fit(data.X, data.Y)
     assert np.array_equal(model.rank(data.X).scores, expected.scores)
-
-
-@pytest.mark.parametrize("idf", ["yes", 2, 0.5])
-def test_idf_is_yes_or_no(data, idf):
-    with pytest.raises(ParameterError, match="idf"):
-        tacit.OneVsAll(idf=idf).fit(data.X, data.Y)

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import pickle
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -64,13 +62,6 @@ def test_unit_rows_keep_the_proportion_of_the_parts():
     assert both(0.5).unit_rows().toarray() == pytest.approx(rows / np.linalg.norm(rows, axis=1, keepdims=True))
 
 
-def test_a_weight_of_0_leaves_the_words():
-    X = both(0).balanced()
-    lengths = np.linalg.norm(WORDS.toarray(), axis=1, keepdims=True)
-    assert X.toarray()[:, :6] == pytest.approx(WORDS.toarray() / np.where(lengths > 0, lengths, 1), abs=1e-6)
-    assert not X.toarray()[:, 6:].any()
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float16])
 def test_products_are_those_of_one_matrix(dtype):
     X = both(0.5, dtype)
@@ -100,14 +91,6 @@ def test_stacked_and_compacted_features_are_the_same_rows():
     assert np.array_equal(small.toarray(), X[:3].toarray()[:, columns])
 
 
-def test_features_are_pickled_with_their_arrays_apart():
-    X, buffers = both(0.5, np.float16), []
-    again = pickle.loads(pickle.dumps(X, 5, buffer_callback=buffers.append), buffers=buffers)
-    assert np.array_equal(again.toarray(), X.toarray())
-    assert again.weight == 0.5
-    assert sum(buffer.raw().nbytes for buffer in buffers) >= X.dense.nbytes + X.sparse.data.nbytes
-
-
 def test_a_dense_array_is_used_as_it_is_unless_most_of_it_is_0():
     found = read_features(VECTORS)
     assert np.shares_memory(found.dense, VECTORS)
@@ -134,13 +117,6 @@ def test_a_dense_array_is_used_as_it_is_unless_most_of_it_is_0():
 def test_bad_parts_are_refused(parts, message):
     with pytest.raises(DataError, match=message):
         tacit.Features(*parts)
-
-
-def test_a_late_row_is_named_by_its_number():
-    vectors = np.zeros((3000, 1000), np.float16)
-    vectors[2999, 7] = np.inf
-    with pytest.raises(DataError, match="infinity at row 2999, column 7"):
-        tacit.Features(None, vectors)
 
 
 def test_features_are_not_one_array():

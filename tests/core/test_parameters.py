@@ -82,14 +82,6 @@ def test_wrong_texts_from_the_command_line(text, message):
         parse_parameters(Example, [text])
 
 
-def test_learned_attributes_are_no_parameters():
-    assert "learned_" not in parameters_of(Example)
-
-
-def test_the_docstring_lists_the_parameters():
-    assert "C : float, > 0 and <= 10, default 1.0\n    strength" in (Example.__doc__ or "")
-
-
 @pytest.mark.parametrize("name", [*MODELS, "Tagger"])
 def test_help_is_readable(name):
     """The signature names types and defaults, not what else is declared, and what all models have comes last."""
@@ -107,10 +99,3 @@ def test_help_is_readable(name):
 def test_a_signature_has_types_and_defaults():
     assert "(*, n_trees: int = 1, arity: int = 64" in str(inspect.signature(tacit.LabelTree))
     assert str(inspect.signature(tacit.Tagger)).startswith("(model: str | type = 'auto', random_state: int | None")
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_python_3_10_reads_the_annotations(name):
-    """It has no type hints for a class with a bare ClassVar."""
-    bases = getattr(tacit, name).__mro__
-    assert "ClassVar" not in {hint for base in bases for hint in vars(base).get("__annotations__", {}).values()}

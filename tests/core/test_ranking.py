@@ -1,10 +1,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from tacit import Ranking
-from tacit.errors import DataError
 
 RANKING = Ranking(np.array([[2, 0, -1], [1, 3, 2]]), np.array([[0.5, 0.0, -np.inf], [3, 2, 1]]))
 
@@ -31,19 +29,7 @@ def test_parts_and_their_concatenation():
     assert np.array_equal(whole.labels, RANKING.labels)
 
 
-@pytest.mark.parametrize(("labels", "scores"), [(np.zeros(3), np.zeros(3)), (np.zeros((2, 3)), np.zeros((2, 2)))])
-def test_wrong_shapes(labels, scores):
-    with pytest.raises(DataError, match=r"two \(n, k\) arrays of one shape; got"):
-        Ranking(labels, scores)
-
-
 def test_sorting_keeps_the_order_of_equal_scores():
     found = Ranking(np.array([[4, 7, 2, -1]]), np.array([[0.5, 0.9, 0.5, -np.inf]])).sorted()
     assert found.labels.tolist() == [[7, 4, 2, -1]]
     assert found.scores.tolist() == [[np.float32(0.9), 0.5, 0.5, -np.inf]]
-
-
-def test_padding_adds_places_without_labels():
-    found = Ranking(np.array([[4, 7]]), np.array([[0.9, 0.5]])).resized(4)
-    assert found.labels.tolist() == [[4, 7, -1, -1]]
-    assert found.scores[0, 2:].tolist() == [-np.inf, -np.inf]

@@ -89,7 +89,7 @@ def report_and_share(tagger, test, frame, tmp_path, tacit):
     frame.to_parquet(tmp_path / "test.parquet", index=False)
     fields = ("--text", "subject,message", "--labels", "topics")
     refused = tacit("evaluate", tmp_path / "model", tmp_path / "test.parquet")
-    assert refused.err.endswith("name it with --text\n")
+    assert refused.err.endswith("name it with text=\n")
     evaluated = tacit("evaluate", tmp_path / "model", tmp_path / "test.parquet", *fields)
     assert (evaluated.code, evaluated.err) == (0, "")
     out = tmp_path / "suggestions.csv"

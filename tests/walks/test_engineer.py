@@ -40,10 +40,10 @@ def find_the_fields(tacit) -> tuple[str, ...]:
     refused = tacit("train", "ticket.csv", "--out", "model")
     assert "ticket.csv: no such file (did you mean 'tickets.csv'?)" in refused.err
     refused = tacit("train", "tickets.csv", "--out", "model")
-    assert "among ticket, subject, message, topics, opened; name it with --text" in refused.err
+    assert "among ticket, subject, message, topics, opened; name it with text=" in refused.err
     refused = tacit("train", "tickets.csv", "--text", "subject,message", "--out", "model")
     assert (
-        "the fields are ticket, subject, message, topics, opened: name that of the labels with --labels" in refused.err
+        "the fields are ticket, subject, message, topics, opened: name that of the labels with labels=" in refused.err
     )
     refused = tacit("train", "tickets.csv", "--text", "subject,message", "--labels", "topic", "--out", "model")
     assert "has no field 'topic' (did you mean 'topics'?)" in refused.err

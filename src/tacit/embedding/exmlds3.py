@@ -27,11 +27,9 @@ if TYPE_CHECKING:
 
 _SCORES_AT_A_TIME = 2**22
 
-TermWeights = tuple[float, float, float]  # μ₁, μ₂, μ₃
 
-
-def joint_counts(sets: sparse.csr_matrix, cooccurrence: sparse.csr_matrix, weights: TermWeights) -> Matrix:
-    """A = [[μ₂M, μ₃Y], [μ₃Yᵀ, μ₁C]] (ExMLDS Algorithm 3, step 1)."""
+def joint_counts(sets: sparse.csr_matrix, cooccurrence: sparse.csr_matrix, weights: Any) -> Matrix:
+    """A = [[μ₂M, μ₃Y], [μ₃Yᵀ, μ₁C]] (ExMLDS Algorithm 3, step 1), with weights μ₁, μ₂, μ₃."""
     label_weight, sample_weight, membership_weight = np.array(weights, np.float32)
     members = membership_weight * sets
     labels = (label_weight * cooccurrence).astype(np.float32)

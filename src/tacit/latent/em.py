@@ -61,12 +61,7 @@ def preconditioner(gram: Eigen, scales: Floats, ridge: float) -> Precondition:
 
 
 def climb_rows(
-    residual: Floats,
-    precondition: Precondition,
-    factors: Floats,
-    weights: Floats,
-    ridge: Floats | float,
-    n_steps: int,
+    residual: Floats, precondition: Precondition, factors: Floats, weights: Floats, ridge: Floats | float, n_steps: int
 ) -> tuple[Floats, Floats]:
     """Steps towards the minimum of ½ Σ_j w_ij (d_i·f_j)² + ½ Σ_k ridge_ik d_ik² − residual_i·d_i for every row i.
 
@@ -98,10 +93,6 @@ def climb_rows(
 # -- the data and a whole training run --------------------------------------------------------------------
 
 
-def _same_weights(_: Floats, W: Floats) -> Floats:
-    return W
-
-
 @dataclass(frozen=True, eq=False)
 class EMProblem:
     """The data of a training run, its priors and the options of the solver."""
@@ -110,7 +101,7 @@ class EMProblem:
     Y: sparse.csr_matrix
     counts: Counts | None
     priors: Priors
-    regress: Callable[[Floats, Floats], Floats] = _same_weights  # from U and the last W to the next W
+    regress: Callable[[Floats, Floats], Floats] = lambda _, W: W  # from U and the last W to the next W
     absent: str = "negative"
     n_steps: int = 2
     n_jobs: int | None = None

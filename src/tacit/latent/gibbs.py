@@ -42,17 +42,12 @@ class Draws:
 
 
 def sample_posterior(
-    problem: EMProblem,
-    counts: Counts,
-    start: Factors,
-    is_seen: Mask,
-    lambda_psi: float,
-    n_draws: int,
-    n_burn_in: int,
-    thin: int,
-    seed: int | None,
+    problem: EMProblem, counts: Counts, start: Factors, is_seen: Mask, lambda_psi: float, steps: range, seed: int | None
 ) -> Draws:
-    """Draw from the posterior, starting at probable factors; a linear Ψ of each draw gives vectors of unseen labels."""
+    """Draw from the posterior at some steps, starting at probable factors.
+
+    A linear Ψ of each draw gives the vectors of unseen labels.
+    """
     sampler, rng = _sampler(), np.random.default_rng(seed)
     X, priors = problem.X, problem.priors
     labels = problem.Y.toarray()
@@ -65,7 +60,7 @@ def sample_posterior(
     U, V, B, W = (values.astype(np.float64) for values in (start.U, start.V, start.B, start.W))
     unit = np.eye(V.shape[1])
     kept = []
-    for step in range(n_burn_in + n_draws * thin):
+    for step in range(steps.stop):
         omega = known * sampler(1.0, U @ V.T, random_state=rng)
         U = _draw_rows(V, omega, kappa_y @ V + priors.u * (X @ W), priors.u * unit, rng)
         W = _draw_regression(X, U, priors.u, priors.w, rng)
@@ -74,7 +69,7 @@ def sample_posterior(
         V = _draw_rows(factors, weights, kappa_y.T @ U + kappa_m @ B, priors.v * unit, rng)
         tau = _draw_counts(sampler, counts, V @ B.T, rng)
         B = _draw_rows(V, tau.T, kappa_m.T @ V, priors.beta * unit, rng)
-        if step >= n_burn_in and (step - n_burn_in) % thin == 0:
+        if step in steps:
             mapped = B @ ridge_map(B[: len(V)], V, lambda_psi)
             mapped[: len(V)][is_seen] = V[is_seen]
             kept.append((W, mapped))

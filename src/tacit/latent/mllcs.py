@@ -77,13 +77,11 @@ class MLLCS(FactorModel):
 
     PAPER: ClassVar[Mapping[str, Any]] = {
         **FACTORS_AS_PRINTED,
-        "lambda_beta": 1.0,
         "lambda_psi": 1.0,
         "dispersion": 5.0,
         "count_weight": 1.0,
         "own_counts": True,
         "mapping": "linear",
-        "inference": "em",
     }
 
     @property
@@ -109,7 +107,8 @@ class MLLCS(FactorModel):
         self._map_unseen(factors, counts)
         self._keep(joined_samples(None, Samples(X, Y), 0, self.max_samples, self.random_state))
         if self.inference == "gibbs":
-            options = (self.lambda_psi, self.n_draws, self.n_burn_in, self.thin, self.random_state)
+            steps = range(self.n_burn_in, self.n_burn_in + self.n_draws * self.thin, self.thin)
+            options = (self.lambda_psi, steps, self.random_state)
             self.draws_ = sample_posterior(problem, counts, factors, n_positives > 0, *options)
             self.projection_ = None
             return self.draws_.mean_scores()

@@ -158,7 +158,7 @@ class ZeroShot(Estimator):
             return _UNSCALED, _UNSCALED
         tried = np.sort(order[: max(1, len(order) // 5)])
         rows = tried, unlike(tried, groups)
-        seen, hidden = zip(*(self._trial(X, Y, counts, *rows, *fold) for fold in trials), strict=True)
+        seen, hidden = zip(*(self._trial(X, Y, counts, rows, *fold) for fold in trials), strict=True)
         return ScoreScale.fitted(seen), ScoreScale.fitted(hidden)
 
     def _trial(
@@ -166,12 +166,12 @@ class ZeroShot(Estimator):
         X: sparse.csr_matrix,
         Y: sparse.csr_matrix,
         counts: Cooccurrence,
-        tried: npt.NDArray[np.intp],
-        learned: npt.NDArray[np.intp],
+        rows: tuple[Ids, Ids],
         hidden: Ids,
         kept: Ids,
-    ) -> tuple[tuple[Floats32, Floats32], tuple[Floats32, Floats32]]:
-        """Scores and truth of kept and of hidden labels on the samples `tried`."""
+    ) -> list[tuple[Floats32, Floats32]]:
+        """Scores and truth of kept and of hidden labels on the rows tried, by a model of the others."""
+        tried, learned = rows
         model = clone(self).set_params(calibration_folds=0)
         model.n_features_in_, model.seen_curve_, model.unseen_curve_ = X.shape[1], _UNSCALED, _UNSCALED
         model._fit_vectors(X[learned], Y[learned][:, kept], counts.rows(kept).columns(np.concatenate([kept, hidden])))
@@ -180,8 +180,7 @@ class ZeroShot(Estimator):
         truth = Y[tried][:, np.concatenate([kept, hidden])].toarray()
         is_hidden = np.arange(len(is_scored)) >= len(kept)
         groups = (is_scored & ~is_hidden, is_scored & is_hidden)
-        seen, unseen = ((scores[:, group].ravel(), truth[:, group].ravel()) for group in groups)
-        return seen, unseen
+        return [(scores[:, group].ravel(), truth[:, group].ravel()) for group in groups]
 
     @property
     def _link(self) -> Link | None:

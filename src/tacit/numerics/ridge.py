@@ -76,13 +76,7 @@ def conjugate_gradients(X: FeatureMatrix, Z: Floats, ridge: float, max_steps: in
 
 
 def _descend(
-    X: FeatureMatrix,
-    by_feature: Any,
-    ridge: float,
-    V: Floats,
-    residual: Floats,
-    goal: float,
-    max_steps: int,
+    X: FeatureMatrix, by_feature: Any, ridge: float, V: Floats, residual: Floats, goal: float, max_steps: int
 ) -> Floats:
     """Conjugate-gradient steps from V until the largest squared norm of a column of the residual is at most `goal`."""
     direction = residual.copy()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import socket
 import subprocess
 import sys
@@ -92,13 +91,10 @@ def serving(folders: dict[str, Path], acts: Path | None = None, **settings: Any)
 
 
 @contextlib.contextmanager
-def started(
-    *arguments: object, cwd: Path | None = None, port: int = 0, log: Path | None = None
-) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def started(*arguments: object, cwd: Path | None = None, port: int = 0) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """``tacit`` with these arguments as a process of its own, by default at a port that is free, and its address."""
     command = [sys.executable, "-m", "tacit", *map(str, arguments), "--port", str(port)]
-    with open(log or os.devnull, "w") as messages:  # noqa: PTH123 - of a device, too
-        process = subprocess.Popen(command, cwd=cwd, stdout=subprocess.PIPE, stderr=messages, text=True)
+    process = subprocess.Popen(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     assert process.stdout is not None
     try:
         yield process, next(line.split()[0] for line in process.stdout if line.startswith("http://"))

@@ -203,18 +203,6 @@ def test_nothing_is_lost_over_a_restart(model):
     assert "pome" in labels_of(model, "apple")
 
 
-@pytest.fixture
-def tacit_command(monkeypatch, capsys):
-    from tacit.cli.main import main
-
-    def run(*arguments):
-        monkeypatch.setattr("sys.argv", ["tacit", *map(str, arguments)])
-        main()
-        return capsys.readouterr().out
-
-    return run
-
-
 def full(*_: object, **__: object) -> None:
     raise OSError(28, "No space left on device")
 
@@ -260,9 +248,9 @@ def reloaded(live: Live) -> dict[str, Any]:
     return answer.json()
 
 
-def test_what_others_record_is_known_at_once_and_after_a_reload(live, model, tacit_command):
+def test_what_others_record_is_known_at_once_and_after_a_reload(live, model, tacit):
     judge(live, "filler1", "music", True, times=5)
-    tacit_command("labels", model, "rename", "cars", "vehicles")
+    tacit("labels", model, "rename", "cars", "vehicles")
     tagger = Tagger.load(model)
     tagger.add_label("pome", examples=["apple pear"])
     tagger.save(model)
@@ -274,17 +262,17 @@ def test_what_others_record_is_known_at_once_and_after_a_reload(live, model, tac
     assert undone["act"] == "took back: added 'pome' from 1 example"  # whoever did it
     assert undone["id"] == tagger.acts_[-1].id
     assert "pome" not in live.suggest("apple", k=9)
-    assert "'vehicles'" in tacit_command("labels", model, "undo")
+    assert "'vehicles'" in tacit("labels", model, "undo").out
     assert live.suggest("wheel")[0] == "cars"
     ledger = model / "acts.jsonl"
     ledger.write_bytes(ledger.read_bytes() + b'{"sum":"0"}\nx\n')  # damaged: what is known stays
     assert live.suggest("wheel")[0] == "cars"
 
 
-def test_former_names_are_understood_and_retired_ones_told(live, model, tacit_command):
-    tacit_command("labels", model, "rename", "cars", "vehicles")
-    tacit_command("labels", model, "merge", "fruit", "weather", "--into", "nature")
-    tacit_command("labels", model, "retire", "music")
+def test_former_names_are_understood_and_retired_ones_told(live, model, tacit):
+    tacit("labels", model, "rename", "cars", "vehicles")
+    tacit("labels", model, "merge", "fruit", "weather", "--into", "nature")
+    tacit("labels", model, "retire", "music")
     assert live.suggest("wheel", include=["cars", "fruit"], k=9) == ["vehicles", "nature"]
     assert live.suggest("wheel", exclude=["cars"], k=9) == ["nature"]
     assert live.post("/v1/explain", json={"text": "a wheel", "label": "cars"}).json()["label"] == "vehicles"
@@ -294,7 +282,7 @@ def test_former_names_are_understood_and_retired_ones_told(live, model, tacit_co
     assert (refused.status_code, refused.json()["errors"][0]["field"]) == (409, "cooccurs.music")
 
 
-def test_acts_elsewhere_leave_the_model_alone_and_come_home_once(start, model, tmp_path, tacit_command):
+def test_acts_elsewhere_leave_the_model_alone_and_come_home_once(start, model, tmp_path, tacit):
     before, path = contents_of(model), tmp_path / "acts.jsonl"
     live = start(acts=path)
     teach(live)
@@ -303,8 +291,8 @@ def test_acts_elsewhere_leave_the_model_alone_and_come_home_once(start, model, t
     with serving({"articles": model}, path) as again:
         assert suggestions(again) == taught
     assert contents_of(model) == before
-    assert tacit_command("learn", model, path).startswith(f"learned 4 new acts from {path}; saved to {model}")
-    assert tacit_command("learn", model, path).startswith("learned 0 new acts")
+    assert tacit("learn", model, path).out.startswith(f"learned 4 new acts from {path}; saved to {model}")
+    assert tacit("learn", model, path).out.startswith("learned 0 new acts")
     assert contents_of(model)["manifest.json"] == before["manifest.json"]
     assert reloaded(live)["acts"] == 2  # not twice
     assert suggestions(live) == taught
@@ -312,7 +300,7 @@ def test_acts_elsewhere_leave_the_model_alone_and_come_home_once(start, model, t
         assert suggestions(home) == taught
     live.post("/v1/undo", json={})
     judge(live, "filler2", "fruit", True)
-    assert tacit_command("learn", model, path).startswith("learned 2 new acts")
+    assert tacit("learn", model, path).out.startswith("learned 2 new acts")
     assert Tagger.load(model).history() == ["added 'pome' from 1 example", "accepted 'fruit' for 'filler2'"]
 
 

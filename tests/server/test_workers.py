@@ -123,10 +123,3 @@ def test_the_service_can_be_restarted_at_once(model, n_workers, code):
                 half.sendall(b"POST /v1/suggest HTTP/1.1"[: 9 * place])
             process.send_signal(signal.SIGTERM)
             assert process.wait(PATIENCE) == code
-
-
-def test_what_keeps_workers_from_serving_is_one_line(tacit, model, tmp_path):
-    outcome = tacit("serve", tmp_path / "absent", "--port", 0, "--workers", 2)
-    assert outcome.code == 2
-    assert "no such model folder" in outcome.err
-    assert outcome.err.strip().count("\n") == 0

@@ -103,6 +103,8 @@ def test_a_worker_that_dies_is_started_again(model):
             time.sleep(0.1)
         assert len(after & before) == 1
         assert counted(address, "tacit_texts_total") == 8
+        process.send_signal(signal.SIGHUP)  # the terminal is closed
+        assert process.wait(PATIENCE) == 0
 
 
 @pytest.mark.parametrize(("n_workers", "code"), [(1, -signal.SIGTERM), (2, 0)])

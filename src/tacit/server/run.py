@@ -47,7 +47,7 @@ def serve(settings: Settings, *, host: str, port: int, n_workers: int = 1, ready
             return
         del app, models
         config = configured(settings, partial(_app, settings), factory=True, workers=n_workers)
-        Multiprocess(config, [listening]).run()
+        _Workers(config, [listening]).run()
 
 
 @contextmanager
@@ -79,6 +79,14 @@ def configured(settings: Settings, app: Any, **options: Any) -> uvicorn.Config:
         timeout_worker_healthcheck=10,
         **options,
     )
+
+
+class _Workers(Multiprocess):
+    """uvicorn's supervisor, which ends when the terminal is closed, where uvicorn would start new workers."""
+
+    def handle_hup(self) -> None:
+        """Called after SIGHUP."""
+        self.should_exit.set()
 
 
 def _listening(host: str, port: int) -> socket.socket:

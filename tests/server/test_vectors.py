@@ -17,7 +17,7 @@ NEW, _ = corpus(5, seed=1)
 @pytest.fixture
 def encoder(tmp_path, monkeypatch):
     """The name of an encoder that any folder holds."""
-    monkeypatch.setitem(encoders.LIBRARIES, "model2vec", lambda: lambda _: WordVectors())
+    monkeypatch.setitem(encoders.LIBRARIES, "model2vec", lambda _: WordVectors())
     encoders.load_encoder.cache_clear()
     yield f"model2vec:{tmp_path}"
     encoders.load_encoder.cache_clear()

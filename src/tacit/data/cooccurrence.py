@@ -56,10 +56,8 @@ def load_cooccurrence(path: str | os.PathLike[str], label_names: Sequence[str]) 
     """Read how often labels occur together from a file of lines ``label<TAB>label<TAB>count``, without a header.
 
     Files that end in ``.csv`` have commas. The order of the two labels does not matter; a label with itself gives its
-    own count. Pairs that are not in the file count 0.
-
-    Returns a symmetric matrix of counts and the names of its labels: `label_names`, which are those of the
-    training data, then those that only the file has, in the order of the file.
+    own count. Returns a symmetric matrix of counts and the names of its labels: `label_names`, which are those of the
+    training data, then those that only the file has.
     """
     path = existing_file(path)
     columns = {str(name): column for column, name in enumerate(label_names)}

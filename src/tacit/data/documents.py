@@ -22,7 +22,6 @@ from tacit.errors import FileError
 
 _TEXT, _JSON = ".txt", ".json"
 _FILE = "file"  # the field with the name of a document
-_LABELS = (".tsv", ".key")  # the first that is there counts
 
 
 def read(source: Source) -> Dataset:
@@ -58,18 +57,14 @@ def samples_of_folder(source: Source) -> Iterator[tuple[str, Mapping[str, Any]]]
         yield _text(source, path, record), record
 
 
-def _documents(folder: Path) -> list[Path]:
-    """The documents of a folder; pipes and devices are none, as opening them may wait forever."""
+def _records(source: Source) -> Iterator[tuple[Path, Mapping[str, Any]]]:
+    """The documents; pipes and devices are none, as opening them may wait forever."""
+    folder = source.path if source.path.is_dir() else source.path.parent
     try:
-        found = [path for path in folder.iterdir() if suffix(path) in (_TEXT, _JSON) and path.is_file()]
+        found = sorted(path for path in folder.iterdir() if suffix(path) in (_TEXT, _JSON) and path.is_file())
     except OSError as error:
         raise FileError(folder, f"cannot be read: {error.strerror or error}") from error
-    return sorted(path for path in found if not path.name.startswith("."))
-
-
-def _records(source: Source) -> Iterator[tuple[Path, Mapping[str, Any]]]:
-    folder = source.path if source.path.is_dir() else source.path.parent
-    documents = _documents(folder)
+    documents = [path for path in found if not path.name.startswith(".")]
     if not documents:
         message = "holds no documents, which are .txt files with .key or .tsv files beside them, or .json files"
         raise FileError(folder, f"{message}; name another folder, or a data file")
@@ -85,7 +80,7 @@ def _text(source: Source, path: Path, record: Mapping[str, Any]) -> str:
 
 def _labels_beside(path: Path, source: Source) -> list[str]:
     stem = plain_name(path)[: -len(_TEXT)]
-    found = next(filter(None, (sibling(path, stem + ending) for ending in _LABELS)), None)
+    found = sibling(path, f"{stem}.tsv") or sibling(path, f"{stem}.key")
     lines = [] if found is None else [line for _, line in text_lines(found, source.limits, encoding=source.encoding)]
     return [label for label in map(_label_of_line, lines) if label]
 

@@ -8,6 +8,7 @@ import io
 import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -52,8 +53,10 @@ Record = tuple[int, Mapping[str, Any]]
 
 def read(source: Source, *, syntax: str) -> Dataset:
     """Read records in one of the syntaxes of `RECORDS`."""
-    style = table_style(source, syntax) if source.keep else TableStyle()
-    return _read(source, RECORDS[syntax](source), has_lists=syntax == "jsonl", style=style)
+    dataset = _read(source, RECORDS[syntax](source), has_lists=syntax == "jsonl")
+    if dataset.table is not None:
+        dataset.table = replace(dataset.table, style=table_style(source, syntax))
+    return dataset
 
 
 def table_style(source: Source, syntax: str) -> TableStyle:
@@ -107,9 +110,7 @@ def tags_in(tags: Any) -> Any:
     return labels_of_column(FRAME, range(1, len(cells) + 1), cells, separator_of(cells))
 
 
-def _read(
-    source: Source, records: Iterator[Record], *, has_lists: bool = False, style: TableStyle | None = None
-) -> Dataset:
+def _read(source: Source, records: Iterator[Record], *, has_lists: bool = False) -> Dataset:
     """Build a data set of records; label cells that are not all text are lists, or else they are if `has_lists`."""
     path, text_fields, label_fields = source.path, source.text, source.labels
     texts: list[str] = []
@@ -142,7 +143,7 @@ def _read(
     separator = separators[0] if separators else None
     dataset.columns = ReadColumns(text_fields, label_fields, separator)
     if source.keep:
-        dataset.table = Table(kept, label_fields, rows, dataset.Y, separator, style or TableStyle())
+        dataset.table = Table(kept, label_fields, rows, dataset.Y, separator)
     return dataset
 
 

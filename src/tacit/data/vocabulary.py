@@ -153,13 +153,8 @@ def load_vocabulary(path: str | os.PathLike[str], language: str = "en", **limits
     cell are separated by ``|``. A TSV without a header has a URI, the name and perhaps the notation, like Annif's, or
     some other id first and the name last. JSON is an object of concepts by id, or a list of them.
 
-    Parameters
-    ----------
-    path, **limits
-        As for `tacit.load_data`; a concept counts as a label.
-    language : str
-        Which names to take from SKOS, or from a table with a column for each language. Concepts without a name in it
-        are left out, except that names without a language are taken too.
+    Names of SKOS, and of a table with a column for each language, are those in `language`, or without a language;
+    concepts without one are left out. Limits are those of `tacit.load_data`; a concept counts as a label.
     """
     path, allowed = existing_file(path), FileLimits.of(**limits)
     kind = suffix(path)

@@ -5,7 +5,6 @@ A metric of a ranking is a ratio of two sums over samples: `contributions` gives
 
 from __future__ import annotations
 
-import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -52,13 +51,9 @@ def evaluate(ranking: Ranking, Y_test: Matrix, propensities: Any = None, ks: Seq
 
 
 def bootstrap_intervals(
-    ranking: Ranking,
-    Y_test: Matrix,
-    propensities: Any = None,
-    ks: Sequence[int] = KS,
-    n_bootstrap: int = 200,
+    ranking: Ranking, Y_test: Matrix, propensities: Any = None, ks: Sequence[int] = KS, n_bootstrap: int = 200,
     seed: int = 0,
-) -> dict[str, Interval]:
+) -> dict[str, Interval]:  # fmt: skip
     """95 % percentile intervals of the metrics of `evaluate`, by resampling the test samples.
 
     Coverage has none: a resample repeats samples and so always finds fewer labels than the sample it is from.
@@ -126,7 +121,10 @@ class JudgedRanking:
 
 def judge(ranking: Ranking, Y_test: Any, propensities: Any, ks: Sequence[int]) -> JudgedRanking:
     """Check the arguments of `evaluate` and compare the ranked labels with the true ones."""
-    n_places = max(_check_ks(ks))
+    are_whole = isinstance(ks, Sequence) and all(isinstance(k, int | np.integer) and k is not True for k in ks)
+    if not are_whole or not ks or min(ks) < 1:
+        raise ParameterError(f"ks must be a sequence of whole numbers of at least 1, such as (1, 3, 5); got {ks!r}")
+    n_places = max(ks)
     relevant = relevant_labels(Y_test, "Y_test")
     labels = _first_places(ranking, n_places, relevant.shape)
     rows = np.repeat(np.arange(len(labels)), n_places)
@@ -215,31 +213,18 @@ def _interval(numerators: Floats64, denominators: Floats64) -> Interval:
     return float(low), float(high)
 
 
-def _check_ks(ks: Sequence[int]) -> list[int]:
-    try:
-        checked = [operator.index(k) for k in ks if not isinstance(k, bool)]
-    except TypeError:
-        checked = []
-    if not checked or len(checked) != len(ks) or min(checked) < 1:
-        raise ParameterError(f"ks must be a sequence of whole numbers of at least 1, such as (1, 3, 5); got {ks!r}")
-    return checked
-
-
 def _first_places(ranking: Ranking, n_places: int, shape: tuple[int, int]) -> npt.NDArray[np.int32]:
     """The first places of a checked ranking, padded to `n_places`."""
     if not isinstance(ranking, Ranking):
         raise DataError(f"ranking must be a Ranking, as model.rank returns it; got {type(ranking).__name__}")
     if len(ranking) != shape[0] or len(ranking) == 0:
-        raise DataError(
-            f"the ranking has {len(ranking)} samples and Y_test {shape[0]}; they must agree and be at least 1"
-        )
+        message = f"the ranking has {len(ranking)} samples and Y_test {shape[0]}"
+        raise DataError(f"{message}; they must agree and be at least 1")
     out_of_range = (ranking.labels < NO_LABEL) | (ranking.labels >= shape[1])
     if out_of_range.any():
         row, place = np.argwhere(out_of_range)[0]
-        raise DataError(
-            f"the ranking must hold labels below {shape[1]}, the columns of Y_test (-1 for none); "
-            f"row {row} holds {ranking.labels[row, place]}"
-        )
+        expected = f"the ranking must hold labels below {shape[1]}, the columns of Y_test (-1 for none)"
+        raise DataError(f"{expected}; row {row} holds {ranking.labels[row, place]}")
     labels = ranking.labels[:, :n_places]
     ordered = np.sort(labels, axis=1)
     twice = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] != NO_LABEL)

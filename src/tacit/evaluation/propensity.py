@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -19,13 +18,11 @@ from tacit.numerics.rows import row_of_entry
 _MOST_LOG = 700.0  # logarithm of the largest float64, with a margin
 
 #: (A, B) as used in the literature, by kind of data: ``propensities(Y, *PRESETS["amazon"])``.
-PRESETS: Mapping[str, tuple[float, float]] = MappingProxyType(
-    {"default": (0.55, 1.5), "wikipedia": (0.5, 0.4), "amazon": (0.6, 2.6)}
-)
+PRESETS = MappingProxyType({"default": (0.55, 1.5), "wikipedia": (0.5, 0.4), "amazon": (0.6, 2.6)})
 
 
 def propensities(Y_train: Matrix, A: float = PRESETS["default"][0], B: float = PRESETS["default"][1]) -> Floats64:
-    """Propensity of each label, from how often it is positive in the training data.
+    """Propensity of each label, in (0, 1], from how often it is positive in the training data.
 
     Parameters
     ----------
@@ -33,10 +30,6 @@ def propensities(Y_train: Matrix, A: float = PRESETS["default"][0], B: float = P
         Training labels; only ones count, stored zeros are known negatives.
     A, B : float
         Shape of the curve; see `PRESETS` for the pairs in use.
-
-    Returns
-    -------
-    float64 array of shape (n_labels,), values in (0, 1].
     """
     return propensities_from_counts(label_counts(Y_train), Y_train.shape[0], A, B)
 

@@ -45,11 +45,6 @@ class Evaluation:
     seed: int = 0
 
     @property
-    def is_calibrated(self) -> bool:
-        """Whether scores are probabilities."""
-        return self.model.calibration_ is not None
-
-    @property
     def threshold(self) -> float:
         """The stored threshold: the score that a label must reach when the number of labels is left to the model."""
         return float(self.model.threshold_)
@@ -102,9 +97,7 @@ def evaluate_model(model: Any, dataset: Dataset, ranking: Ranking | None = None,
     model = Tagger.around(model)
     truth = positives(model.truth(dataset.Y, dataset.label_names))
     if not truth.nnz:
-        raise DataError(
-            "no sample of the data has a label, so there is nothing to report; name the field of the labels"
-        )
+        raise DataError("no sample of the data has a label: there is nothing to report; name the field of the labels")
     if ranking is None:
         ranking = model.rank(inputs_of(model, dataset), model.n_places_)
     columns = dict.fromkeys([*map(str, model.classes_), *map(model.current_name, dataset.label_names)])

@@ -113,7 +113,7 @@ def page(evaluation: Evaluation, model: str | None = None, data: str | None = No
         "shown": SHOWN,
         "enough": enough,
         "threshold": f"{evaluation.threshold:.3g}",
-        "numbers": "probabilities" if evaluation.is_calibrated else "scores",
+        "numbers": "scores" if evaluation.model.calibration_ is None else "probabilities",
         "version": __version__,
     }
     template = Template(source.joinpath("page.html").read_text(encoding="utf-8"))
@@ -137,7 +137,7 @@ def _summary(evaluation: Evaluation) -> Markup:
         (f"true labels in the first {SHOWN}", found, f"most frequent: {percent(guess_found)} %"),
         (f"labels ever found in the first {SHOWN}", covered, "of those in these data"),
     ]
-    if evaluation.is_calibrated:
+    if evaluation.model.calibration_ is not None:
         tiles.append(("probabilities are off by", findings.reliability(evaluation)[1], "expected calibration error"))
     return definitions(((name, with_remark(f"{percent(value)} %", remark)) for name, value, remark in tiles), "tiles")
 
@@ -188,7 +188,7 @@ def _bands(evaluation: Evaluation) -> Markup:
 def _thresholds(evaluation: Evaluation) -> Markup:
     """What thresholds give; without any suggestion, precision and F1 are undefined."""
     rows: list[list[Content]] = []
-    thresholds = sorted({evaluation.threshold, *(_THRESHOLDS if evaluation.is_calibrated else ())})
+    thresholds = sorted({evaluation.threshold, *(() if evaluation.model.calibration_ is None else _THRESHOLDS)})
     for threshold in thresholds:
         precision, recall, n_labels = map(float, evaluation.curve.at(threshold))
         f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0

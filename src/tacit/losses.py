@@ -61,10 +61,7 @@ def unbiased_hamming(Y_observed: Matrix, scores: Matrix, propensities: Any) -> F
 
 
 def unbiased_targets(Y_observed: Matrix, propensities: Any) -> sparse.csr_matrix:
-    """Targets ``y / p`` whose squared loss has the same minimum in ``ŷ`` as `unbiased_hamming`.
-
-    The two differ by a constant: ``(y/p − ŷ)² = (1 − 2ŷ) y/p + ŷ² + y/p² − y/p``.
-    """
+    """Targets ``y / p`` whose squared loss differs from `unbiased_hamming` by a constant."""
     return inverse_propensities(relevant_labels(Y_observed, "Y_observed"), propensities)
 
 
@@ -87,11 +84,7 @@ def concentration_bound(rho: float, max_relevant: npt.ArrayLike, n_samples: int,
 
 
 def loss_rho(label_losses: Any, propensities: Any, shape: tuple[int, int], normalizer: npt.ArrayLike = 1.0) -> float:
-    """``ρ = max |L*_l / (p_il g*_i)|`` of `unbiased_loss`, for `concentration_bound`.
-
-    The maximum is over all of `shape` = (n_samples, n_labels), as a dense matrix; for sparse propensities over the
-    entries they store, which then have to include every label that can be relevant.
-    """
+    """``ρ = max |L*_l / (p_il g*_i)|`` of `unbiased_loss`, over all of `shape`, or the propensities that are stored."""
     losses = as_values(label_losses, shape, "label_losses")
     return _largest_part(losses, check_propensities(propensities, shape), _check_normalizer(normalizer, shape[0]))
 

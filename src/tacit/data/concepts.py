@@ -192,17 +192,16 @@ def _json_concept(path: Path, which: str, entry: Any, key: str = "") -> Concept:
 
 
 def read_skos(path: Path, language: str, limits: FileLimits) -> Iterator[Concept]:
-    """Yield the concepts of an RDF file that have a name in a language, and those that are deprecated.
-
-    Ids are notations if every concept has a unique one, otherwise URIs.
-    """
+    """Yield the concepts of an RDF file that have a name in a language, and those that are deprecated."""
     texts, links = _read(path, limits)
     replaced = {subject: others for (name, subject), others in links.items() if name == _REPLACED}
-    marked = {subject for (name, subject), found in texts.items() if name == _DEPRECATED and _is_true(found)}
+    flags = {subject: found.get("", ()) for (name, subject), found in texts.items() if name == _DEPRECATED}
+    marked = {subject for subject, found in flags.items() if {"true", "1"} & set(map(str.lower, found))}
     successors = {subject: replaced.get(subject, set()) for subject in sorted(marked | replaced.keys())}
     concepts = {subject for (name, subject), types in links.items() if name == _TYPE and f"{_SKOS}Concept" in types}
     current = sorted(concepts - successors.keys())
     notations = {subject: _in_language(texts, "notation", subject, language) for subject in current}
+    # Ids are notations if every concept has a unique one, otherwise URIs.
     ids = {subject: found[0] for subject, found in notations.items() if len(found) == 1}
     if len(set(ids.values())) < len(notations):
         ids = {subject: subject for subject in notations}
@@ -254,10 +253,6 @@ def _in_language(texts: _Texts, name: str, subject: str, language: str) -> list[
     by_tag = texts.get((name, subject), {})
     tags = languages_like(language, by_tag) or [""]
     return list(dict.fromkeys(text for tag in tags for text in sorted(by_tag.get(tag, ()))))
-
-
-def _is_true(found: Mapping[str, list[str]]) -> bool:
-    return any(text.lower() in ("true", "1") for texts in found.values() for text in texts)
 
 
 def _deprecated(

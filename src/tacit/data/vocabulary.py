@@ -1,7 +1,4 @@
-"""Vocabularies: ids, names, alternative names, broader concepts and descriptions of labels.
-
-Data files may refer to labels by id, notation or name; a vocabulary knows them all.
-"""
+"""Vocabularies: ids, names, alternative names, broader concepts and descriptions of labels."""
 
 from __future__ import annotations
 
@@ -48,10 +45,7 @@ class Vocabulary:
         return len(self.ids)
 
     def find(self, label: str) -> int:
-        """Find the position of a concept by its id, name, alternative name or notation; case does not matter.
-
-        Those of a deprecated concept lead to the one that replaced it.
-        """
+        """The position of a concept by any of its names, or by one that it replaced; case does not matter."""
         position = self._positions.get(label.casefold())
         if position is None:
             spellings = filter(None, itertools.chain(self.names, *self.alternatives, self.ids, self.notations))

@@ -12,10 +12,6 @@ from tacit.report.markup import Markup, tag
 
 WIDTH, _HEIGHT = 340, 240
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44, WIDTH - 12, 10, _HEIGHT - 38  # of the area of a plot
-_DOT, _STORED = 3.2, 4.8  # radii
-_MAX_POINTS = 200  # of a curve
-
-Point = tuple[float, float]
 
 
 class Plot:
@@ -35,12 +31,12 @@ class Plot:
         """Write at a point of the page."""
         self.parts.append(tag("text", text, x=round(x, 1), y=round(y, 1), text_anchor=anchor, class_=class_))
 
-    def line(self, points: Iterable[Point], class_: str) -> None:
+    def line(self, points: Iterable[tuple[float, float]], class_: str) -> None:
         """Draw a line through points."""
         places = " ".join(f"{_x(x):.1f},{_y(y):.1f}" for x, y in points)
         self.parts.append(tag("polyline", points=places, class_=class_))
 
-    def dot(self, x: float, y: float, class_: str, title: str, radius: float = _DOT) -> None:
+    def dot(self, x: float, y: float, class_: str, title: str, radius: float = 3.2) -> None:
         """Draw a dot; `title` is shown on hovering."""
         centre = {"cx": round(_x(x), 1), "cy": round(_y(y), 1)}
         self.parts.append(tag("circle", tag("title", title), **centre, r=radius, class_=class_))
@@ -63,12 +59,12 @@ def precision_recall(curve: ThresholdCurve, threshold: float) -> Markup:
     """Draw precision over recall, with the stored threshold marked."""
     plot = Plot("recall (%)", "precision (%)")
     recall, precision = curve.recall[1:], curve.precision[1:]
-    even = np.linspace(0, recall[-1], _MAX_POINTS)  # evenly spaced on the page
+    even = np.linspace(0, recall[-1], 200)  # evenly spaced on the page
     chosen = np.unique(np.searchsorted(recall, even).clip(max=len(recall) - 1))
     plot.line(zip(recall[chosen].tolist(), precision[chosen].tolist(), strict=True), "curve")
     y, x, _ = map(float, curve.at(threshold))
     about = f"At the stored threshold {threshold:.3g}, precision is {y:.0%} and recall {x:.0%}."
-    plot.dot(x, y, "stored", about, _STORED)
+    plot.dot(x, y, "stored", about, radius=4.8)
     return plot.markup(f"Precision over recall as the threshold falls. {about}")
 
 

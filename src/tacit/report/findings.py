@@ -106,10 +106,7 @@ def evaluate_model(model: Any, dataset: Dataset, ranking: Ranking | None = None,
 
 
 def reliability(evaluation: Evaluation) -> tuple[list[tuple[Bin, Interval]], float]:
-    """Bins of equal size, by probability, of the suggestions shown, and the expected calibration error.
-
-    Each has a 95 % interval (Wilson's) of the fraction that is right, which is no point where all or none are.
-    """
+    """Bins of equal size, by probability, with Wilson's 95 % interval of their rate; and the calibration error."""
     shown = evaluation.is_label[:, :SHOWN]
     probabilities = evaluation.ranking.scores[:, :SHOWN][shown].astype(np.float64)
     hits = evaluation.hits[:, :SHOWN][shown]

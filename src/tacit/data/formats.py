@@ -5,7 +5,7 @@ To add a format, write a module with two functions (the second is optional) and 
     read(source: Source, **options) -> Dataset
     write(dataset: Dataset, target: Target, staging: Staging, **options) -> None
 
-The module is imported when a file of its format is opened, so this table is cheap to import.
+The module is imported when a file of its format is opened.
 """
 
 from __future__ import annotations

@@ -107,16 +107,14 @@ def stream_samples(
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield text and fields of each sample of a text file, of a ``.txt`` file of a text per line, or of stdin (``-``).
 
-    Folders, JSONL, CSV, TSV, Parquet and plain lines are read lazily, so a file may be larger than memory. Labels are
-    ignored. Formats without named fields have none; documents of a folder have the field ``file``. Parameters are as
-    for `load_data`; stdin holds plain lines unless `format` says otherwise.
+    Folders, JSONL, CSV, TSV, Parquet and plain lines are read lazily, so a file may be larger than memory. Formats
+    without named fields have none. Parameters are as for `load_data`; stdin holds plain lines unless `format` says so.
     """
     encoding = check_encoding(encoding or UTF8)
     path = STDIN if Path(path) == STDIN else existing_data(path)
     source = Source(
-        path, text=_field_names(text), limits=FileLimits.of(**limits), encoding=encoding,
-        default_text=tuple(default_text),
-    )  # fmt: skip
+        path, None, _field_names(text), (), FileLimits.of(**limits), False, None, encoding, (*default_text,)
+    )
     if format is None and _is_lines(path, format):
         yield from ((line, {}) for _, line in text_lines(path, source.limits, encoding=encoding))
         return

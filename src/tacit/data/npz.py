@@ -1,7 +1,6 @@
 """NPZ pairs: ``X.trn.npz`` and ``Y.trn.npz``, each a SciPy sparse matrix (CSR or CSC) or one dense array.
 
-Stored zeros of a sparse Y are known negatives and are kept. In a dense Y, NaN means unknown. If a dense Y has any NaN,
-its zeros are known negatives; otherwise its zeros are dropped, like the absent entries of a sparse Y.
+Stored zeros of a sparse Y are known negatives. If a dense Y has any NaN, which means unknown, so are its zeros.
 """
 
 from __future__ import annotations

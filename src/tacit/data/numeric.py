@@ -76,10 +76,9 @@ class SparseRows:
 def read_rows(
     path: Path, layout: RowLayout, limits: FileLimits = LIMITS, *, skip_lines: int = 0, n_rows: int | None = None
 ) -> tuple[SparseRows, SparseRows]:
-    """Read the features and labels of all rows of a file.
+    """Read the features and labels of all rows of a file; `n_rows` is what its header announces.
 
-    The file is read twice. The first pass counts, so that each array is allocated once in its final size. Header lines
-    are skipped; if the header gives the number of rows, any other number is an error.
+    The file is read twice. The first pass counts, so that each array is allocated once in its final size.
     """
     marks = [parse.count_marks(block) for block in line_blocks(path, limits, skip_lines=skip_lines)]
     n_lines, n_colons, n_commas = (sum(column) for column in zip((0, 0, 0), *marks, strict=True))
@@ -89,12 +88,13 @@ def read_rows(
     for block, (lines_here, _, _) in zip(line_blocks(path, limits, skip_lines=skip_lines), marks, strict=False):
         _read_block(path, block, line, layout, features, labels)
         line += lines_here
-    if n_rows is not None and features.n_rows < n_rows:
+    if n_rows is None:
+        return features, labels
+    if features.n_rows < n_rows:
         message = f"the header announces {n_rows} rows, but the file ends after {features.n_rows}"
         raise FileError(path, f"{message}; it may be cut off: copy or download it again", line=max(line - 1, 1))
-    if n_rows is not None:
-        for part in (features, labels):
-            part.cut_to(path, n_rows, skip_lines + n_rows + 1)
+    for part in (features, labels):
+        part.cut_to(path, n_rows, skip_lines + n_rows + 1)
     return features, labels
 
 

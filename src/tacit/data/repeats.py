@@ -1,7 +1,4 @@
-"""Rows that repeat, by text or by features, and hold-outs that keep such rows on one side.
-
-A model that is judged on a row it was trained on looks better than it is on new rows.
-"""
+"""Rows that repeat, by text or by features, and hold-outs that keep such rows on one side."""
 
 from __future__ import annotations
 

@@ -17,8 +17,6 @@ from tacit.data.load import load_data
 from tacit.errors import DataError, ParameterError
 from tacit.text.vectorizer import TextVectorizer
 
-_NO_TEXTS = "texts cannot be made from features; choose a numeric format"
-
 
 def save_data(
     dataset: Dataset,
@@ -26,21 +24,17 @@ def save_data(
     labels_path: str | os.PathLike[str] | None = None,
     format: str | None = None,  # noqa: A002
 ) -> list[Path]:
-    """Write a data set to files, compressed if their names end in ``.gz``. On an error, no file is written.
+    """Write a data set to files, compressed if their names end in ``.gz``, and return them; all of them or none.
 
-    Known negatives (stored zeros of `Y`) are kept by the formats that can express them, npz and xmc-pair, and dropped
-    by the others. For formats with two files, `path` is the one with the samples and `labels_path` the other: ``Y`` of
-    a pair, the XML of an ARFF file, or a list of label names. By default it is placed beside `path`, as ``labels.txt``
-    if it lists names. The `format` is by default chosen by the suffix of `path`, where ``.txt`` means xmc. Returns the
-    files written.
+    Known negatives (stored zeros of `Y`) are kept by npz and xmc-pair alone. `labels_path` is ``Y`` of a pair, or else
+    a list of label names. By default it is placed beside `path`, as ``labels.txt`` if it lists names, and the suffix
+    of `path` tells the `format`, where ``.txt`` means xmc.
     """
     path = Path(path)
     chosen = format_to_write(path) if format is None else named_format(format)
-    if chosen.is_text and dataset.texts is None:
-        raise ParameterError(f"'{chosen.name}' holds texts but the data set has only features: {_NO_TEXTS}")
-    if not chosen.is_text and dataset.X is None:
-        message = "turn the texts into features first, as convert does"
-        raise ParameterError(f"'{chosen.name}' holds features but the data set has only texts: {message}")
+    if (dataset.texts if chosen.is_text else dataset.X) is None:
+        wanted, remedy = ("texts", "choose a numeric format") if chosen.is_text else ("features", "use convert")
+        raise ParameterError(f"'{chosen.name}' holds {wanted}, which the data set lacks; {remedy}")
     target = Target(path, None if labels_path is None else Path(labels_path))
     with Staging() as staging:
         chosen.write(_checked(dataset), target, staging)
@@ -56,18 +50,15 @@ def convert(
     look: Callable[[Dataset], None] | None = None,
     **options: Any,
 ) -> list[Path]:
-    """Convert a data file to another format and return the files written.
+    """Convert a data file to another format and return the files written; options are those of `load_data`.
 
-    Where both formats have named fields, all of them are kept. Converting texts to a numeric format computes tf-idf
-    features and writes their names to ``features.txt`` beside the target. Features cannot be converted to texts. `look`
-    is called with the data. Other options are those of `load_data`, for the source.
+    Named fields are kept where both formats have them. Texts become tf-idf features in a numeric format, whose names
+    are written to ``features.txt``. `look` is called with the data.
     """
     written_as = format_to_write(Path(target)) if to_format is None else named_format(to_format)
     dataset = load_data(source, format=from_format, keep_columns=written_as.is_text, **options)
     if look is not None:
         look(dataset)
-    if written_as.is_text and dataset.texts is None:
-        raise ParameterError(f"{source} holds features and '{written_as.name}' holds texts: {_NO_TEXTS}")
     if not written_as.is_text and dataset.X is None:
         vectorizer = TextVectorizer()
         X = vectorizer.fit_transform(texts_of(dataset))

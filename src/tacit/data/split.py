@@ -45,17 +45,14 @@ class HeldOutLabels(NamedTuple):
 def random_split(
     n_rows: int, test_size: float = 0.25, seed: int = 0, *, groups: AnyArray | None = None, Y: Any = None
 ) -> tuple[Ints64, Ints64]:
-    """Split rows at random: sorted row numbers of the training part and of the other, which is like new samples.
-
-    This is the split for calibration and validation. `train_test_split` puts more rare labels into the test part than
-    new samples have, and takes them out of training.
+    """Split rows at random, for calibration and validation: sorted row numbers of the training part and of the other.
 
     Rows with the same number in `groups` (`tacit.data.repeats.groups_of`) stay together, in training if they are more
     than the test part may hold. Each label of `Y` keeps a training row: the one that would be the last to leave.
     """
     n_test = _test_rows(test_size, n_rows)
     groups = np.arange(n_rows) if groups is None else groups
-    rank = np.argsort(_generator(seed).permutation(n_rows))[groups]
+    rank = np.argsort(np.random.default_rng(seed).permutation(n_rows))[groups]
     stays = np.bincount(groups)[groups] > n_test
     if Y is not None:
         relevant = positives(read_labels(Y).matrix)
@@ -73,16 +70,12 @@ def train_test_split(Y: Any, test_size: float = 0.25, seed: int = 0) -> SplitRes
     """Split rows so that rare labels are in train and, where possible, in test.
 
     Every label keeps a training sample. Labels with at least three samples get a test sample, rarest first,
-    as far as `test_size` allows; the other test rows are drawn so that labels keep their frequencies.
-
-    This is for benchmarks: validate and calibrate on a `random_split`.
-
-    `test_size` is a fraction of the rows, or a number of rows; it is an error if fewer than
-    90 % of the rows asked for can leave the training part. `Y` is a sparse matrix, an array or a list of lists.
+    as far as `test_size` allows; the other test rows are drawn so that labels keep their frequencies. This is for
+    benchmarks: validate and calibrate on a `random_split`. `test_size` is a fraction of the rows, or their number.
     """
     relevant = positives(read_labels(Y).matrix)
     n_test = _test_rows(test_size, relevant.shape[0])
-    rng = _generator(seed)
+    rng = np.random.default_rng(seed)
     n_rows, n_labels = relevant.shape
     counts = np.bincount(relevant.indices, minlength=n_labels)
     rarest_first = rng.permutation(n_labels)
@@ -97,11 +90,8 @@ def train_test_split(Y: Any, test_size: float = 0.25, seed: int = 0) -> SplitRes
 
 def _check_enough(n_free: int, n_test: int) -> None:
     if n_free < (1 - SIZE_TOLERANCE) * n_test:
-        raise DataError(
-            f"only {n_free:,} of the {n_test:,} test rows asked for can leave the training part: each other row is "
-            "the last with one of its labels, or like too many others. Ask for a smaller test_size, or drop the "
-            "rarest labels"
-        )
+        message = f"only {n_free:,} of {n_test:,} test rows can leave the training part: each other row has the last of"
+        raise DataError(f"{message} a label, or repeats too often. Ask for a smaller test_size, or drop rare labels")
 
 
 def hold_out_labels(Y: Any, share: float = 0.5, seed: int = 0) -> HeldOutLabels:
@@ -115,11 +105,8 @@ def hold_out_labels(Y: Any, share: float = 0.5, seed: int = 0) -> HeldOutLabels:
     candidates = np.unique(relevant.indices).astype(np.int64)
     n_seen = len(candidates) - round(share * len(candidates))
     if n_seen == 0:
-        raise DataError(
-            f"at least one label must stay seen; a share of {share} of {len(candidates)} labels with positives "
-            "leaves none. Hold out a smaller share"
-        )
-    seen = np.sort(_generator(seed).permutation(candidates)[:n_seen])
+        raise DataError(f"at least one of {len(candidates)} labels must stay seen; hold out a share below {share}")
+    seen = np.sort(np.random.default_rng(seed).permutation(candidates)[:n_seen])
     unseen = np.setdiff1d(np.arange(matrix.shape[1]), seen)
     order = np.concatenate([seen, unseen])
     counts = relevant.astype(np.int64).tocsc()
@@ -135,7 +122,7 @@ def hide_positives(Y: Any, share: float = 0.8, seed: int = 0, propensities: Any 
     """
     matrix = read_labels(Y).matrix
     is_positive = matrix.data != 0
-    rng = _generator(seed)
+    rng = np.random.default_rng(seed)
     if propensities is not None:
         probabilities = values_at(check_propensities(propensities, matrix.shape), *entries(matrix))
         return keep_entries(matrix, ~is_positive | (rng.random(matrix.nnz) < probabilities))
@@ -163,12 +150,6 @@ def _test_rows(test_size: Any, n_rows: int) -> int:
     if not is_instance(test_size, (float,)) or not 0 < test_size < 1:
         raise ParameterError(f"test_size must be a share above 0 and below 1, or a count; got {test_size!r}")
     return min(max(round(float(test_size) * n_rows), 1), n_rows - 1)
-
-
-def _generator(seed: Any) -> np.random.Generator:
-    if not is_instance(seed, (int,)) or seed < 0:
-        raise ParameterError(f"seed must be a whole number of at least 0; got {seed!r}")
-    return np.random.default_rng(int(seed))
 
 
 def _check_share(share: Any) -> None:

@@ -1,4 +1,4 @@
-"""Encoders: texts to dense vectors, by a library, by an object of the user's, or made elsewhere.
+"""Texts to dense vectors, by a library, by an object of the user's, or made elsewhere.
 
 A name is ``LIBRARY:MODEL``, such as ``model2vec:minishlab/potion-base-8M``; MODEL is a folder, or the name of a model
 in the local cache of the Hugging Face hub. Nothing is downloaded.

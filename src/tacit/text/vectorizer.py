@@ -40,10 +40,9 @@ Result = TypeVar("Result")
 
 @dataclass(eq=False)
 class TextVectorizer:
-    """Tf-idf vectors of unit length with logarithmic term counts, of words and optionally more.
+    """Tf-idf vectors of unit length with logarithmic term counts, of words, or of stems of a `language`.
 
-    The vocabulary, `feature_names_`, has words first, then other features, whose names start with a tilde. With a
-    `language`, stems are counted instead of words.
+    The vocabulary, `feature_names_`, has words first, then other features, whose names start with a tilde.
     """
 
     feature_names_: Annotated[AnyArray, Array("object", ("n_features",))] = field(

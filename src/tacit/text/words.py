@@ -165,7 +165,7 @@ _LEAST_FRACTION = 0.02  # of the words of texts in a language that are among its
 
 
 def language_scores(texts: Sequence[str], languages: Iterable[str] = DETECTED) -> dict[str | None, float]:
-    """How strongly texts point to each of several languages, and to none of them (None); the scores add up to 1."""
+    """How strongly texts point to each language, and to none of them (None); the scores add up to 1."""
     words = [word for text in texts for word in words_of(text)]
     frequent = {code: frozenset(_FREQUENT[code].split()) for code in languages}
     scores: dict[str | None, float] = {

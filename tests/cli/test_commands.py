@@ -113,7 +113,7 @@ BAD_CALLS = {
     "unknown command 'trian' (did you mean 'train'": ("trian", "DATA"),
     "is called 'eurlex57' (did you mean 'eurlex57k'": ("data", "eurlex57"),
     "train.txt:1:": ("train", "HEADERLESS", "--format", "xmc", "--out", "m"),
-    "texts cannot be made": ("convert", "DATA", "out.csv"),
+    "which the data set lacks": ("convert", "DATA", "out.csv"),
     "unknown model 'OneVsAl'": ("tune", "DATA", "--model", "OneVsAl"),
     "got 'Q@5'": ("tune", "DATA", "--model", "FastXML", "--target", "Q@5"),
     "such as 90s, 10m or 2h; got 'soon'": ("tune", "DATA", "--model", "FastXML", "--budget", "soon"),

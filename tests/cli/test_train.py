@@ -47,14 +47,12 @@ def test_tune_prints_a_command_that_trains(tacit, numeric, tmp_path):
 
 
 @pytest.mark.parametrize("valid", ["0.25", "DATA", None])
-def test_tune_trains_on_texts(tacit, articles, tmp_path, valid):
+def test_tune_searches_on_texts(tacit, articles, valid):
     judged = () if valid is None else ("--valid", articles if valid == "DATA" else valid)
-    options = ("--features", "words+prefixes", "--budget", "0.2s", "--target", "P@1", "--out", tmp_path / "model")
+    options = ("--features", "words+prefixes", "--budget", "0.2s", "--target", "P@1")
     shown = tacit("tune", articles, "--model", "ExMLDS1", "--text", "title,body", *judged, *options)
     assert shown.code == 0, shown.err
-    tagger = library.Tagger.load(tmp_path / "model")
-    assert tagger.features == "words+prefixes"
-    assert tagger.suggest(["a plum and a fig"], k=1)[0][0].label == "fruit"
+    assert "--features words+prefixes" in shown.out.replace("\n", " ")
 
 
 def test_tune_resumes_from_its_storage(tacit, numeric, tmp_path, monkeypatch):

@@ -84,7 +84,7 @@ def join_suggestions(tacit, place: Path) -> None:
     assert "must end in .jsonl or .csv" in refused.err
     done = tacit(*wish, "--id", "ticket", "--threshold", "precision=0.8", "--out", "suggestions.csv")
     assert done.code == 0, done.err
-    assert done.err == "no suggestions for blank texts: row 4\n"
+    assert done.err == "rows without suggestions: 1 (4)\n"
     suggested = {row["ticket"]: row["labels"] for row in read_table(place / "suggestions.csv", ";")}
     texts = {row["ticket"]: f"{row['subject']} {row['message']}" for row in read_table(place / "new.csv", ";")}
     assert suggested.keys() == texts.keys()

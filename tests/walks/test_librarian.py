@@ -76,7 +76,7 @@ def start_from_names(tacit) -> None:
     started = tacit("start", f"thesaurus.{SUFFIX}", "--out", "model")
     assert started.out == "6 concepts, known by their names; saved to model\n"
     shown = tacit("suggest", "model", "inbox", "--threshold", 0.1)
-    assert shown.err == "no suggestions for blank texts: row 2\n"
+    assert shown.err == "rows without suggestions: 1 (2)\n"
     found = suggestions_of(shown.out)
     assert found["scan.txt"] == []
     named = {each["label"]: each["name"] for each in found["letter.txt"]}

@@ -20,7 +20,7 @@ from tacit.data.files import UTF8, existing_data, existing_file
 from tacit.data.formats import Source
 from tacit.data.load import detect_format, format_of, load_data, stream_samples
 from tacit.data.records import RECORDS
-from tacit.errors import DataError, FileError, ParameterError, did_you_mean
+from tacit.errors import FileError, ParameterError, did_you_mean
 from tacit.tagger.tagger import Tagger
 from tacit.text.encoders import Encoded
 
@@ -51,12 +51,7 @@ def read_vectors(path: Path) -> npt.NDArray[Any]:
 
 def with_vectors(dataset: Dataset, path: Path | None) -> Dataset:
     """The data set with vectors for its texts, if a file of them is given."""
-    if path is None:
-        return dataset
-    try:
-        return replace(dataset, texts=Encoded(texts_of(dataset), read_vectors(path)))
-    except DataError as error:
-        raise error if isinstance(error, FileError) else FileError(path, str(error)) from None
+    return dataset if path is None else replace(dataset, texts=Encoded(texts_of(dataset), read_vectors(path)))
 
 
 def names_of(tagger: Tagger, language: str | None = None) -> Callable[[str], str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +12,11 @@ from tacit.cli.interrupt import keeps
 from tacit.cli.options import COUNT, PATH, data_argument, input_options, model_argument, vector_options
 from tacit.cli.output import KINDS, open_output
 from tacit.cli.say import say
-from tacit.cli.source import SampleBlock, check_columns, columns_of, load_tagger, names_of, stream_unlabelled
+from tacit.cli.source import check_columns, columns_of, load_tagger, names_of, stream_unlabelled
 from tacit.cli.startup import quick_start
-from tacit.core.checks import is_blank
 from tacit.data.files import check_place, check_unread, existing_file, text_lines
 from tacit.data.load import output_style
 from tacit.progress import stop_if_asked
-from tacit.tagger.suggest import Suggestion
-from tacit.tagger.tagger import Tagger
-from tacit.text.encoders import Encoded
 
 _SHOWN = 10  # rows that a message names
 
@@ -78,8 +73,7 @@ def suggest(
     if out is not None:
         check_unread(check_place(out), data)
     columns, style = columns_of(data, key, keep), output_style(data, source["format"], source["encoding"])
-    blank: list[int] = []
-    unknown: list[int] = []
+    without: list[int] = []
     if out is None:
         keeps("only the printed output is kept; run the same command to start again")
     with open_output(out, names_of(tagger, language), columns, style, kind) as output:
@@ -87,29 +81,12 @@ def suggest(
             if not output.n_done:
                 check_columns(data, columns, block.fields)
             rows = tagger.suggest(block.samples, **wish)
-            for place in _of_unknown_words(tagger, block, rows):
-                (blank if is_blank(block.samples[place]) else unknown).append(output.n_done + place + 1)
+            without += [row for row, found in enumerate(rows, output.n_done + 1) if not found]
             output.write(zip(block.fields, rows, strict=True))
             stop_if_asked()
-    _say_rows("blank texts", blank)
-    _say_rows("texts without a word that the model knows", unknown)
-
-
-def _of_unknown_words(tagger: Tagger, block: SampleBlock, rows: Sequence[list[Suggestion]]) -> list[int]:
-    """The texts of a block that have no suggestions because the model knows none of their words."""
-    places = [place for place, found in enumerate(rows) if not found]
-    if not places or not tagger.takes_texts:
-        return []
-    texts = block.samples
-    texts = texts.rows(places) if isinstance(texts, Encoded) else [texts[place] for place in places]
-    return [place for place, is_known in zip(places, tagger.knows(texts), strict=True) if not is_known]
-
-
-def _say_rows(what: str, rows: list[int]) -> None:
-    if rows:
-        more = f" and {len(rows) - _SHOWN:,} more" if len(rows) > _SHOWN else ""
-        where = "row" if len(rows) == 1 else "rows"
-        say(f"no suggestions for {what}: {where} {', '.join(map(str, rows[:_SHOWN]))}{more}", err=True)
+    if without:
+        shown = ", ".join(map(str, without[:_SHOWN])) + (", …" if len(without) > _SHOWN else "")
+        say(f"rows without suggestions: {len(without):,} ({shown})", err=True)
 
 
 def label_list(text: str | None) -> list[str] | None:

@@ -197,15 +197,12 @@ def split_off(dataset: Dataset, valid: str, seed: int, source: dict[str, Any]) -
 @click.option("--trials", metavar="N", type=COUNT, help="Number of trials; no time limit by default.")
 @click.option("--storage", type=PATH, help="File for finished trials: the same command resumes from there.")
 @_model_options
-@click.option("--out", type=PATH, help="Train with the best parameters and save here.")
-@max_memory_option
 @computing_options
 @untagged_option
 @input_options
 def tune(
     data: Path, name: str, target: str, budget: float | None, trials: int | None, storage: Path | None,
-    valid: str | None, assignments: tuple[str, ...], features: str, out: Path | None, max_memory: int | None,
-    seed: int, jobs: int, **source: Any,
+    valid: str | None, assignments: tuple[str, ...], features: str, seed: int, jobs: int, **source: Any,
 ) -> None:  # fmt: skip
     """Search for the hyperparameters of a model that are best for a metric on DATA.
 
@@ -215,16 +212,13 @@ def tune(
     \b
     Examples:
       tacit tune train.txt --model OneVsAll --target PSP@1 --budget 10m
-      tacit tune articles.csv --model FastXML --valid 0.2 --trials 50 --storage trials.db --out model
+      tacit tune articles.csv --model FastXML --valid 0.2 --trials 50 --storage trials.db
     """
     tuning.import_optuna()
     cls = import_model(name)
     fixed = parse_parameters(cls, assignments)
     check_space(cls, declared_space(cls), fixed)
     read_metric(target)
-    if out is not None:
-        folder.check_target(out)
-        folder.refuse_acts(out)
     dataset = read_labelled(data, source)
     kept, held_out = split_off(dataset, valid or "0.25", seed, source)
     X, X_valid = _inputs(features, kept, held_out)
@@ -237,13 +231,7 @@ def tune(
         )  # fmt: skip
     _print_trials(found)
     best = {**fixed, **found.parameters}
-    if out is None:
-        click.echo(f"\ntrain with: {_command(data, found.model, best, {'features': features, **source})}")
-        return
-    click.echo()
-    with memory_limit(max_memory):
-        tagger = Tagger(found.model, random_state=seed, n_jobs=jobs, features=features, **best)
-        _train_and_save(tagger, dataset, out, label_names=dataset.label_names)
+    click.echo(f"\ntrain with: {_command(data, found.model, best, {'features': features, **source})}")
 
 
 def _inputs(features: str, *parts: Dataset) -> list[Any]:

@@ -11,8 +11,6 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -37,94 +35,75 @@ _READS = 20  # of a folder that others write, before giving up
 Value = TypeVar("Value")
 
 
-@dataclass(eq=False)
-class FolderWriter:
-    """A model folder, with the ledger in it, locked for writing by this process."""
-
-    folder: Path
-    ledger: Ledger
-
-    @cached_property
-    def manifest(self) -> dict[str, Any] | None:
-        """The manifest of the model in the folder, if there is one."""
-        return read_manifest(self.folder) if (self.folder / MANIFEST).exists() else None
-
-    def replace(self, model: Stored, origin: str | None = None) -> dict[str, Any]:
-        """Replace the model in the folder; return its manifest. Its acts stay if they are those of `origin`, too."""
-        manifest = self._written(model, origin)
-        with replacing(self.folder / MANIFEST) as temporary:
-            temporary.write_text(json.dumps(manifest, indent=1, ensure_ascii=False), encoding="utf-8")
-        self.manifest = manifest
-        if origin is None:
-            self.ledger.path.unlink(missing_ok=True)
-        return manifest
-
-    def _written(self, model: Stored, origin: str | None) -> dict[str, Any]:
-        """Write the data of a model beside those of the old one, and return its manifest."""
-        arrays: Arrays = {}
-        tree = pack_model(model, arrays)
-        draft = self.folder / "arrays.safetensors"
-        write_arrays(draft, arrays)
-        digest = sha256(draft)
-        data_file = draft.replace(self.folder / f"arrays-{digest[:16]}.safetensors")
-        sync(self.folder)
-        manifest = {
-            "format": FORMAT,
-            "format_version": FORMAT_VERSION,
-            "tacit_version": __version__,
-            "file": {"name": data_file.name, "size": data_file.stat().st_size, "sha256": digest},
-            **({} if origin is None else {"origin": origin}),
-            **tree,
-        }
-        manifest["sha256"] = _checksum(manifest)
-        return manifest
-
-    def remove_leftovers(self) -> None:
-        """Delete files that the manifest does not name: drafts, and data of replaced models.
-
-        Nothing is deleted until the folder is synced: after a power failure, an older manifest might be back.
-        """
-        found = [file for pattern in _DRAFTS for file in self.folder.glob(pattern)]
-        has_model = (self.folder / MANIFEST).exists()
-        if has_model and len(found) == 1:
-            return
-        kept = read_manifest(self.folder)["file"]["name"] if has_model else None
-        sync(self.folder)
-        for file in found:
-            if file.name != kept:
-                with suppress(PermissionError):  # on Windows, while somebody reads it
-                    file.unlink(missing_ok=True)
-
-
 @contextmanager
-def writing(path: str | Path) -> Iterator[FolderWriter]:
-    """Lock a model folder for writing; the folder is created if it does not exist."""
+def writing(path: str | Path) -> Iterator[Ledger]:
+    """Lock a model folder, and its ledger, for writing; the folder is created if it does not exist."""
     folder = Path(path)
-    before = stamp(folder / MANIFEST)
+    before, is_done = stamp(folder / MANIFEST), False
     try:
         check_target(folder)
         folder.mkdir(parents=True, exist_ok=True)
         with Ledger(folder / ACTS).locked() as ledger:
             before = stamp(folder / MANIFEST)
-            writer, is_done = FolderWriter(folder, ledger), False
             try:
-                yield writer
+                yield ledger
                 is_done = True
             finally:
                 if is_done or stamp(folder / MANIFEST) == before:  # else an older manifest may come back
                     with suppress(OSError, ModelFileError):  # left to the next writer
-                        writer.remove_leftovers()
+                        _remove_leftovers(folder)
     except (OSError, LedgerError) as error:
         reason = (isinstance(error, OSError) and error.strerror) or error
         also = "" if stamp(folder / MANIFEST) == before else "; the new one may be there, look before you repeat it"
         raise LedgerError(f"{folder}: the model could not be saved ({reason}){also}") from error
 
 
+def _remove_leftovers(folder: Path) -> None:
+    """Delete files that the manifest does not name: drafts, and data of replaced models.
+
+    Nothing is deleted until the folder is synced: after a power failure, an older manifest might be back.
+    """
+    found = [file for pattern in _DRAFTS for file in folder.glob(pattern)]
+    kept = read_manifest(folder)["file"]["name"] if (folder / MANIFEST).exists() else None
+    if [file.name for file in found] == [kept]:
+        return
+    sync(folder)
+    for file in found:
+        if file.name != kept:
+            with suppress(PermissionError):  # on Windows, while somebody reads it
+                file.unlink(missing_ok=True)
+
+
+def replace(folder: Path, model: Stored, origin: str | None = None) -> dict[str, Any]:
+    """Replace the model in a locked folder; return its manifest. Its acts stay if they are those of `origin`, too."""
+    arrays: Arrays = {}
+    tree = pack_model(model, arrays)
+    draft = folder / "arrays.safetensors"
+    write_arrays(draft, arrays)
+    digest = sha256(draft)
+    data_file = draft.replace(folder / f"arrays-{digest[:16]}.safetensors")
+    sync(folder)
+    manifest = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "tacit_version": __version__,
+        "file": {"name": data_file.name, "size": data_file.stat().st_size, "sha256": digest},
+        **({} if origin is None else {"origin": origin}),
+        **tree,
+    }
+    manifest["sha256"] = _checksum(manifest)
+    with replacing(folder / MANIFEST) as temporary:
+        temporary.write_text(json.dumps(manifest, indent=1, ensure_ascii=False), encoding="utf-8")
+    if origin is None:
+        (folder / ACTS).unlink(missing_ok=True)
+    return manifest
+
+
 def save(model: Stored, path: str | Path) -> None:
     """Write `model` to the folder `path`. An older model there survives any failure, and is kept if it has acts."""
-    with writing(path) as writer:
-        refuse_acts(writer.folder)
-        writer.replace(model)
+    with writing(path):
+        refuse_acts(Path(path))
+        replace(Path(path), model)
 
 
 def check_target(folder: Path) -> None:
@@ -136,10 +115,10 @@ def check_target(folder: Path) -> None:
         raise ModelFileError(f"{folder}: exists and is not a model folder; choose another name or remove it")
 
 
-def acts_in(folder: Path) -> Contents:
-    """The acts of the model in a folder."""
+def acts_in(folder: Path, manifest: Mapping[str, Any] | None = None) -> Contents:
+    """The acts of the model in a folder, which has this manifest."""
     found = Ledger(folder / ACTS).read() if (folder / MANIFEST).exists() else Contents()
-    return found if found.acts and found.origin == origin_of(read_manifest(folder)) else Contents()
+    return found if found.acts and found.origin == origin_of(manifest or read_manifest(folder)) else Contents()
 
 
 def refuse_acts(folder: Path, advice: str = _KEEP_OR_DISCARD) -> None:

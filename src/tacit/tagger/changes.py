@@ -82,10 +82,8 @@ class Changes:
         given = [samples_in(act) for act in acts]
         flat = [sample for each in given for sample in each]
         rows = iter(rows_of(self.features(flat))) if flat else iter(())
-        return {
-            act.id: ActSamples([next(rows) for _ in each], [0.0] * len(each))
-            for act, each in zip(acts, given, strict=True)
-        }
+        parts = zip(acts, given, strict=True)
+        return {act.id: ActSamples([next(rows) for _ in each], [0.0] * len(each)) for act, each in parts}
 
 
 def _not_to_undo(of: str, acts: Mapping[str, Act], undos: Mapping[str, str]) -> ActError | None:
@@ -100,16 +98,10 @@ def _not_to_undo(of: str, acts: Mapping[str, Act], undos: Mapping[str, str]) -> 
 
 
 def samples_in(act: Act) -> list[Sample]:
-    """The samples of an act: examples followed by texts that describe the label, or judged samples."""
-    content = act.content
-    if act.kind == "judge":
-        return [
-            each["text"] if isinstance(each.get("text"), str) else each["features"] for each in content["judgements"]
-        ]
-    if act.kind != "add":
-        return []
-    given = content.get("examples") or ()
-    return [*(each if isinstance(each, str) else each["features"] for each in given), *texts_about(content)]
+    """The samples of an act: judged ones, or examples and texts that describe a label."""
+    given = [*act.content.get("judgements", ()), *(act.content.get("examples") or ())]
+    samples = [each if isinstance(each, str) else each.get("text") or each.get("features") or "" for each in given]
+    return samples + (texts_about(act.content) if act.kind == "add" else [])
 
 
 def texts_about(content: Mapping[str, Any]) -> list[str]:
@@ -117,5 +109,4 @@ def texts_about(content: Mapping[str, Any]) -> list[str]:
     name = [] if "://" in content["name"] else [content["name"]]
     if content.get("description"):
         return list(dict.fromkeys([*name, *filter(str.strip, content["description"].splitlines())]))
-    is_known = any(content.get(other) for other in ("examples", "cooccurs"))
-    return [] if is_known else name
+    return [] if content.get("examples") or content.get("cooccurs") else name

@@ -18,7 +18,7 @@ from tacit.progress import announce
 from tacit.store import folder
 from tacit.store.acts import Act
 from tacit.store.atomic import Stamp, stamp
-from tacit.store.folder import ACTS, MANIFEST, FolderWriter, base_of, origin_of
+from tacit.store.folder import ACTS, MANIFEST, base_of, origin_of
 from tacit.store.ledger import START, Contents, Ledger, Mark
 from tacit.store.sample_rows import read_samples, write_samples
 from tacit.tagger.changes import Changes
@@ -111,17 +111,6 @@ def _stay(
     tagger._stay(Home(path.resolve(), manifest, ledger, changes, mark, of_base, state, parameters, n_cached))
 
 
-@contextmanager
-def _writing(home: Home) -> Iterator[Ledger]:
-    """Exclusive write access to the ledger, in the folder or outside it."""
-    if home.is_apart:
-        with home.ledger.locked() as ledger:
-            yield ledger
-    else:
-        with folder.writing(home.folder) as writer:
-            yield writer.ledger
-
-
 def commit(tagger: Tagger, acts: Sequence[Act]) -> dict[str, TacitError]:
     """Record acts in the ledger; those that apply are on disk when this returns.
 
@@ -131,7 +120,7 @@ def commit(tagger: Tagger, acts: Sequence[Act]) -> dict[str, TacitError]:
     home, tried = tagger._home, tagger._changes
     if home is None:
         raise ModelFileError("this tagger was not loaded from a folder; save it first")
-    with _writing(home) as ledger:
+    with home.ledger.locked() if home.is_apart else folder.writing(home.folder) as ledger:
         refresh(tagger, ledger)
         is_alone, home = tagger._home is home, tagger._home or home
         own = tried.acts[len(home.changes.acts) :]
@@ -189,19 +178,19 @@ def save(tagger: Tagger, path: Path, acts: Policy) -> None:
             return
         if home.is_apart:
             raise ModelFileError(f"{path}: its acts are recorded in {home.ledger.path}; save it to another folder")
-        with folder.writing(path) as writer:
-            if writer.manifest is None or base_of(writer.manifest) != base_of(home.manifest):
+        with folder.writing(path):
+            if base_of(folder.read_manifest(path)) != base_of(home.manifest):
                 raise ModelFileError(
                     f"{path}: another process has replaced the model since this one was loaded; load it again, and "
                     "repeat the changes"
                 )
-            _replace(tagger, writer, origin_of(home.manifest))
+            _replace(tagger, path, origin_of(home.manifest))
         return
-    with folder.writing(path) as writer:
+    with folder.writing(path):
         if acts is None:
             folder.refuse_acts(path)
-        is_kept = acts == "keep" and writer.manifest is not None and bool(folder.acts_in(path).acts)
-        _replace(tagger, writer, origin_of(writer.manifest) if is_kept and writer.manifest else None)
+        is_kept = acts == "keep" and folder.acts_in(path).acts
+        _replace(tagger, path, origin_of(folder.read_manifest(path)) if is_kept else None)
 
 
 def _commit_own(tagger: Tagger, home: Home, own: Sequence[Act]) -> None:
@@ -217,20 +206,20 @@ def _commit_own(tagger: Tagger, home: Home, own: Sequence[Act]) -> None:
         raise ActError(f"not saved, because another process has changed the labels{others}: {reasons}")
 
 
-def _replace(tagger: Tagger, writer: FolderWriter, origin: str | None) -> None:
+def _replace(tagger: Tagger, path: Path, origin: str | None) -> None:
     """Write the base, of whose `origin` acts may be there, and then the acts that are not there.
 
     The manifest determines which acts are valid, so that a crash cannot leave a mix of models.
     """
     own = tagger._changes.acts
-    manifest = writer.replace(tagger, origin)
-    found, ledger = folder.acts_in(writer.folder), Ledger(writer.folder.resolve() / ACTS)
+    manifest = folder.replace(path, tagger, origin)
+    found, ledger = folder.acts_in(path, manifest), Ledger(path.resolve() / ACTS)
     with suppress(OSError):  # else it is recognised as that of another base
         ledger.samples.unlink(missing_ok=True)
-    _stay(tagger, writer.folder, manifest, ledger, tagger._without_acts().plus(found.acts), found.mark, 0)
+    _stay(tagger, path, manifest, ledger, tagger._without_acts().plus(found.acts), found.mark, 0)
     home: Any = tagger._home
     tagger._become(_with_new(home.changes, own))
-    _append(tagger, home, writer.ledger, tagger._changes)
+    _append(tagger, home, ledger, tagger._changes)
 
 
 def learn_from(tagger: Tagger, acts: Sequence[Act]) -> tuple[list[Act], dict[str, TacitError]]:

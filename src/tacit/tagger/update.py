@@ -103,10 +103,9 @@ def needs_training_data(tagger: Tagger) -> str:
     if tagger.training_ is not None:
         return ""
     model, kind = tagger._fitted_model(), "texts" if tagger.takes_texts else "samples"
-    is_updated = isinstance(model, Popularity)
     what = "learn new labels" if hasattr(model, "partial_fit") else "be trained on new samples"
-    cannot = ([] if is_updated else [f"{what} (tacit update)"]) + [f"show similar {kind} as evidence (Why?)"]
-    return f"the training {kind} are not kept in the model, so it cannot {' or '.join(cannot)}"
+    update = "" if isinstance(model, Popularity) else f"{what} (tacit update) or "
+    return f"the training {kind} are not kept in the model, so it cannot {update}show similar {kind} as evidence (Why?)"
 
 
 def _new_samples(tagger: Tagger, samples: Any, tags: Any, label_names: Sequence[str] | None) -> _NewSamples:
@@ -121,8 +120,7 @@ def _new_samples(tagger: Tagger, samples: Any, tags: Any, label_names: Sequence[
     if not matrix.nnz:
         raise DataError("the new samples have no labels; there is nothing to learn")
     known = [str(name) for name in state.ground.classes[: state.ground.n_trained].tolist()]
-    used = np.unique(matrix.indices)
-    tagged = {column: str(labels.names[column]) for column in used.tolist()}
+    tagged = {column: str(labels.names[column]) for column in np.unique(matrix.indices).tolist()}
     called = {column: state.name_in_training(name) or name for column, name in tagged.items()}
     more = sorted(set(called.values()) - set(known))
     names = [*known, *more]

@@ -94,6 +94,9 @@ def test_sparse_and_dense_arguments_agree(world):
         unbiased_loss(observed, sparse.coo_matrix(sparse_losses), sparse.csc_matrix(kept), 2.0),
         unbiased_loss(observed.toarray(), sparse_losses, world.probabilities, np.full(N, 2.0)),
     )
+    by_sample = np.linspace(1, 3, N)  # Theorem 4.2
+    sums = unbiased_loss(observed, sparse_losses, world.probabilities)
+    np.testing.assert_allclose(unbiased_loss(observed, sparse_losses, world.probabilities, by_sample), sums / by_sample)
     predicted = (world.scores > 1).astype(float)
     np.testing.assert_allclose(
         unbiased_hamming(observed, sparse.csr_matrix(predicted), world.probabilities),
@@ -142,27 +145,15 @@ def test_bound_follows_its_formula():
 
 
 def test_rho_is_the_largest_share(world):
-    shares = np.abs(world.label_losses / world.probabilities)
-    assert loss_rho(world.label_losses, world.probabilities, (N, L)) == pytest.approx(shares.max())
-    normalizer = np.linspace(1, 3, N)
-    expected = (shares / normalizer[:, None]).max()
-    assert loss_rho(world.label_losses, world.probabilities, (N, L), normalizer) == pytest.approx(expected)
-    as_sparse = sparse.csr_matrix(world.label_losses)
-    assert loss_rho(as_sparse, world.probabilities, (N, L), normalizer) == pytest.approx(expected)
+    shares, normalizer = np.abs(world.label_losses / world.probabilities), np.linspace(1, 3, N)
     full = sparse.csr_matrix(np.broadcast_to(world.probabilities, (N, L)))
-    assert loss_rho(world.label_losses, full, (N, L), normalizer) == pytest.approx(expected)
-
-
-def test_rho_of_the_squared_loss(world):
-    expected = np.abs((1 - 2 * world.scores) / world.probabilities).max()
-    assert hamming_rho(world.scores, world.probabilities) == pytest.approx(expected)
-    full = sparse.csr_matrix(np.broadcast_to(world.probabilities, (N, L)))
-    assert hamming_rho(world.scores, full) == pytest.approx(expected)
-    scores = np.where(world.scores > 1, world.scores, 0)
-    expected = np.abs((1 - 2 * scores) / world.probabilities).max()
-    as_sparse = sparse.csr_matrix(scores)
-    assert hamming_rho(as_sparse, world.probabilities) == pytest.approx(expected)
-    np.testing.assert_array_equal(as_sparse.toarray(), scores)  # the caller's matrix is not changed
+    for probabilities in (world.probabilities, full):
+        assert loss_rho(world.label_losses, probabilities, (N, L)) == pytest.approx(shares.max())
+        rho = loss_rho(sparse.csr_matrix(world.label_losses), probabilities, (N, L), normalizer)
+        assert rho == pytest.approx((shares / normalizer[:, None]).max())
+        expected = np.abs((1 - 2 * world.scores) / world.probabilities).max()
+        assert hamming_rho(sparse.csr_matrix(world.scores), probabilities) == pytest.approx(expected)
+    assert loss_rho([1.0, -4.0], [0.5, 1.0], (3, 2), [1, 0.5, 2]) == pytest.approx(8.0)
 
 
 @pytest.mark.parametrize(

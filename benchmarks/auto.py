@@ -31,7 +31,7 @@ from benchmarks.peers.pages import ROOT, write_block
 from benchmarks.peers.tables import Table, as_markdown, as_text
 from tacit.core.labels import label_counts
 from tacit.registry import find_model
-from tacit.tagger.automatic import CANDIDATES, DataSize, choose_for
+from tacit.tagger.automatic import CANDIDATES, DataSize, choose
 from tacit.text.vectorizer import TextVectorizer
 
 SIZES = (1_000, 5_000, 20_000, 100_000)  # of training
@@ -164,7 +164,7 @@ class Cell:
     @property
     def chosen(self) -> str:
         """The model that the rule chooses."""
-        return choose_for(self.size).model
+        return choose(self.size)[0]
 
     @property
     def loss(self) -> float:

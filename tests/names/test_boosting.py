@@ -45,17 +45,3 @@ def test_the_planted_evidence_is_found():
     for low in (0.1, 0.4, 0.7):
         inside = (right >= low) & (right < low + 0.2)
         assert y[inside].mean() == pytest.approx(right[inside].mean(), abs=0.07)
-
-
-def test_rules_add_up():
-    trees = BoostedTrees.of_rules(-1.0, [(0, 0.5, 2.0), (1, 3.0, -4.0)])
-    X = np.array([[0.5, 3.0], [0.6, 3.0], [0.0, 3.1], [1.0, 9.0]], np.float32)
-    assert trees.log_odds(X).tolist() == [-1.0, 1.0, -5.0, -3.0]
-
-
-def test_weights_stand_for_repeated_rows():
-    X, y = planted(20_000)
-    kept = y | (np.arange(len(y)) % 4 == 0)
-    thinned = BoostedTrees.fit(X[kept], y[kept], np.where(y, 1.0, 4.0).astype(np.float32)[kept], seed=0)
-    whole = BoostedTrees.fit(X, y, None, seed=0)
-    assert np.mean(np.abs(thinned.log_odds(X) - whole.log_odds(X))) < 0.3  # 1.4 without weights

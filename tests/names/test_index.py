@@ -58,13 +58,6 @@ def test_matches_are_those_of_a_loop(language, found_in):
         assert matches.n_words[row] == len(stems_of(text, language))
 
 
-def test_longer_names_that_contain_a_match_are_counted():
-    index = NameIndex.of([Name(0, "heat"), Name(1, "heat pump"), Name(2, "electric heat pump"), Name(3, "car")], "en")
-    matches = index.matches(["electric heat pumps and cars", "heat"])
-    assert matches.labels.tolist() == [0, 1, 2, 3, 0]
-    assert matches.containing.tolist() == [2, 1, 0, 0, 0]
-
-
 def test_english_spellings_and_endings_do_not_matter():
     names = ["sense of humour", "call centres", "economics"]
     index = NameIndex.of([Name(label, name) for label, name in enumerate(names)], "en")
@@ -91,22 +84,6 @@ def test_rows_and_parts_of_matches():
         assert (left.toarray() if name == "words" else left).tolist() == (
             right.toarray() if name == "words" else right
         ).tolist()
-
-
-def test_many_names_in_a_long_text_take_less_than_a_millisecond():
-    rng = np.random.default_rng(0)
-    vocabulary = np.array([f"{letter}{number}" for letter in "bcdfghklmn" for number in range(2000)])
-    names = [Name(label, " ".join(rng.choice(vocabulary, rng.integers(1, 4)))) for label in range(25_000)]
-    index = NameIndex.of(names, None)
-    text = " ".join(rng.choice(vocabulary, 700))
-    assert len(text) > 3500
-    index.matches([text])
-    seconds = []
-    for _ in range(20):
-        start = time.perf_counter()
-        index.matches([text])
-        seconds.append(time.perf_counter() - start)
-    assert min(seconds) < 0.001
 
 
 def test_the_time_for_a_text_does_not_grow_with_the_square_of_the_names_in_it():
@@ -182,30 +159,6 @@ def test_of_names_in_part_the_heaviest_are_kept(monkeypatch):
     weights[index.stems.index("ice")] = 3
     _, names, _ = index.partly_named(index.matches(["sea, sky and ice of the"]), weights, 0.5)
     assert names.tolist() == [1, 2]
-
-
-def test_texts_with_a_stem_are_counted_once_each():
-    index = NameIndex.of([Name(0, "heat pump"), Name(1, "pumps"), Name(2, "car")], "en")
-    matches = index.matches(["pump pumps pumped", "car pump", "", "of"])
-    counts = dict(zip(index.stems, index.texts_with(matches).tolist(), strict=True))
-    assert counts == {"heat": 0, "pump": 2, "car": 1}
-
-
-def test_no_names_are_in_no_text():
-    matches = NameIndex.of([], "en").matches(["heat pump", ""])
-    assert matches.n_words.tolist() == [2, 0]
-    assert len(matches.labels) == matches.words.nnz == 0
-
-
-def test_blocks_of_texts_are_joined(monkeypatch):
-    index = NameIndex.of([Name(place, text) for place, text in enumerate(NAMES)], "en")
-    texts = ["heat pump", "", "a car", "electric heat pump of a car", "bank"]
-    whole = index.matches(texts)
-    monkeypatch.setattr("tacit.names.index._TEXTS_PER_BLOCK", 2)
-    parts = index.matches(texts)
-    assert parts.starts.tolist() == whole.starts.tolist()
-    assert parts.labels.tolist() == whole.labels.tolist()
-    assert (parts.words != whole.words).nnz == 0
 
 
 def test_an_extended_index_is_that_of_all_names():

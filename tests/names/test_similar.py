@@ -109,19 +109,6 @@ def test_the_nearest_are_those_of_a_sort(values_per_block, monkeypatch):
     assert some.similarity(np.array([1]), np.array([7])) == pytest.approx(similarities[[19], [7]], abs=1e-6)
 
 
-def test_fewer_labels_than_are_near():
-    near = Meaning(unit_vectors(0, 3, 4)).nearest(unit_vectors(1, 2, 4))
-    assert np.sort(near.labels, axis=1).tolist() == [[0, 1, 2]] * 2
-
-
-def test_labels_in_another_order_and_new_ones():
-    labels, new = unit_vectors(0, 3, 4), unit_vectors(1, 2, 4)
-    moved = Meaning(labels).ordered(np.array([2, -1, 0]))
-    assert np.array_equal(moved.labels, [labels[2], np.zeros(4), labels[0]])
-    later = Meaning(labels).with_later([1, 4], new, 5)
-    assert np.array_equal(later.labels, [labels[0], new[0], labels[2], np.zeros(4), new[1]])
-
-
 def test_a_label_that_nobody_names_is_a_candidate():
     """Evidence is that of all samples, and there is none where vectors are not given."""
     X, Y = planted(50)

@@ -5,8 +5,7 @@ import pytest
 from scipy import sparse
 
 import tacit
-from planted import planted
-from tacit.core.ranking import NO_LABEL, NO_SCORE, Ranking
+from tacit.core.ranking import Ranking
 from tacit.data.synthetic import make_dataset
 from tacit.errors import ParameterError
 from tacit.evaluation.curves import calibration_error
@@ -48,16 +47,6 @@ def test_probabilities_are_the_planted_ones_for_rare_and_frequent_labels():
         assert abs(first.scores[chosen].mean() - hits_of(first, truth)[chosen].mean()) < 0.03
 
 
-def test_curves_rise_and_rankings_are_best_first():
-    calibration = calibrate(*held_out(0, np.zeros(N_LABELS)), np.full(N_LABELS, 50))
-    for curve in calibration.curves:
-        assert (np.diff(curve.scores) > 0).all()
-        assert (np.diff(curve.probabilities) >= 0).all()
-        assert 0 <= curve.probabilities[0] <= curve.probabilities[-1] <= 1
-    found = calibration.apply(held_out(1, np.zeros(N_LABELS))[0])
-    assert (np.diff(found.scores, axis=1) <= 0).all()
-
-
 def test_labels_that_a_model_does_not_rank_do_not_stretch_the_curve():
     rng = np.random.default_rng(0)
     scores = rng.random((400, 3)).astype(np.float32)
@@ -70,16 +59,6 @@ def test_labels_that_a_model_does_not_rank_do_not_stretch_the_curve():
     low, high = found.curves[0](np.array([0.1, 0.9]))
     assert low < 0.3
     assert high > 0.7
-
-
-def test_open_places_stay_open():
-    ranking, truth = held_out(0, np.zeros(N_LABELS))
-    calibration = calibrate(ranking, truth, np.full(N_LABELS, 50))
-    labels, scores = ranking.labels[:3].copy(), ranking.scores[:3].copy()
-    labels[:, 15:], scores[:, 15:] = NO_LABEL, NO_SCORE
-    found = calibration.apply(Ranking(labels, scores))
-    assert (found.labels[:, 15:] == NO_LABEL).all()
-    assert (found.scores[:, 15:] == NO_SCORE).all()
 
 
 @pytest.mark.parametrize(("target", "measure"), [("precision=0.7", "precision"), ("recall=0.4", "recall")])
@@ -111,12 +90,6 @@ def test_targets_out_of_reach_or_misspelt():
     for wrong in ("precison=0.8", "precision", "recall=much", "labels=-1", "f1=0.5", "precision=2"):
         with pytest.raises(ParameterError, match="a threshold must be a number, 'auto', or a target"):
             trade.threshold(wrong)
-
-
-def test_calibration_error_of_known_cases():
-    assert calibration_error(np.full(100, 0.5), np.arange(100) % 2 == 0) == pytest.approx(0, abs=0.08)
-    assert calibration_error(np.full(100, 0.9), np.zeros(100, bool)) == pytest.approx(0.9)
-    assert calibration_error(np.empty(0), np.empty(0, bool)) == 0
 
 
 @pytest.mark.parametrize("n_samples", [2, 5, 20, 30, 60])
@@ -167,31 +140,3 @@ def test_a_calibration_says_how_sure_it_is():
     tagger = tacit.Tagger("OneVsAll").fit(*articles(40))
     assert tagger.card_["calibration_samples"] == 40
     assert tagger.card_["calibration_spread"] == tagger.calibration_.spread
-
-
-def test_curves_of_few_samples_keep_off_zero_and_one():
-    ranking = Ranking(np.zeros((4, 1), np.int32), np.array([[0.1], [0.2], [0.8], [0.9]], np.float32))
-    truth = sparse.csr_matrix(np.array([[0], [0], [1], [1]], np.float32))
-    curve = calibrate(ranking, truth, np.array([2])).curves[0]
-    low, high = curve(np.array([0.1, 0.9]))
-    assert 0.02 < low < 0.5 < high < 0.98
-    assert (np.diff(curve.probabilities) >= 0).all()
-
-
-@pytest.mark.parametrize("hits", [0, 1])
-def test_samples_that_are_all_right_or_all_wrong_leave_a_doubt(hits):
-    ranking = Ranking(np.zeros((6, 1), np.int32), np.linspace(0, 1, 6, dtype=np.float32)[:, None])
-    truth = sparse.csr_matrix(np.full((6, 1), hits, np.float32))
-    probabilities = calibrate(ranking, truth, np.array([6])).curves[0](np.array([0.5]))
-    assert 0 < probabilities[0] < 1
-    assert (probabilities[0] > 0.5) == bool(hits)
-
-
-def test_validation_labels_of_a_sparse_matrix_have_the_names_of_the_training():
-    X, Y = planted()
-    names = [f"name {label}" for label in range(Y.shape[1])]
-    dense, sparse_ = (
-        tacit.Tagger("OneVsAll").fit(X, Y, label_names=names, validation=(X, form)) for form in (Y.toarray(), Y)
-    )
-    assert sparse_.card_["held_out_metrics"] == dense.card_["held_out_metrics"]
-    assert sparse_.card_["held_out_metrics"]["P@1"] > 0.9

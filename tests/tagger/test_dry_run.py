@@ -45,11 +45,6 @@ def test_the_model_is_chosen_by_all_of_the_data(monkeypatch):
     Y = sparse.random(4_000, 30, 0.05, format="csr", dtype=np.float32, rng=rng, data_rvs=np.ones)
     monkeypatch.setattr(
         "tacit.tagger.automatic.choose",
-        lambda X, *_, **__: ("Popularity" if X.shape[0] == 4_000 else "OneVsAll", "by size"),
+        lambda size, **_: ("Popularity" if size.n_samples == 4_000 else "OneVsAll", "by size"),
     )
     assert estimate(Tagger(calibrate=False), Dataset(X, Y, list(map(str, range(30))))).model == "Popularity"
-
-
-def test_a_few_samples_are_enough():
-    texts, Y = ["red apple", "green pear", "red car", "blue car"], sparse.csr_matrix(np.eye(4, 2, dtype=np.float32))
-    assert estimate(Tagger(), Dataset(None, Y, ["a", "b"], texts)).whole.n_samples == 4

@@ -39,11 +39,6 @@ def test_other_labels_and_samples(trained):
     assert found.samples[0].similarity >= found.samples[1].similarity > 0
 
 
-def test_without_kept_texts_there_are_no_samples():
-    tagger = tacit.Tagger(model="OneVsAll").fit(TEXTS, TAGS)
-    assert tagger.explain("song", "music").samples == []
-
-
 def test_acts_behind_a_label(trained):
     tagger = copy.copy(trained)
     tagger.add_label("orchestra", cooccurs={"music": 30})

@@ -93,13 +93,6 @@ def test_evidence_names_labels_and_words():
     assert named.evidence.startswith(f"with {recorded[pair.row][0].title()} (")
 
 
-def test_labels_of_the_corpus_need_not_be_those_of_the_model():
-    texts, tags = articles(120)
-    tagger = tacit.Tagger(model="OneVsAll", calibrate=False).fit(texts, tags)
-    renamed = [[name.upper() for name in names] for names in tags]
-    assert {pair.label for pair in tagger.find_missing(texts, renamed, n=5)} <= {"FRUIT", "CARS", "MUSIC", "WEATHER"}
-
-
 def test_wrong_use():
     texts, tags = articles(60)
     tagger = tacit.Tagger(model="OneVsAll", calibrate=False).fit(texts, tags)

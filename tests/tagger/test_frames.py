@@ -33,16 +33,6 @@ def test_frames_and_columns(frame, plain, tags):
     assert tagger.evaluate(new, frame[tags]) == plain.evaluate([f"{text}\nmore" for text in TEXTS], TAGS)
 
 
-def test_a_selection_of_rows():
-    """Whose index does not start at 0."""
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame({"text": TEXTS, "tags": TAGS})
-    part = frame[frame.index >= 20]
-    tagger = tacit.Tagger("OneVsAll", keep_texts=True, calibrate=False).fit(part["text"], part["tags"])
-    assert tagger.training_.texts == TEXTS[20:]
-    assert len(tagger.find_missing(part["text"], part["tags"], 3)) <= 3
-
-
 def test_other_columns_are_joined_and_numbers_are_features():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"headline": TEXTS, "lead": ["more"] * 80})
@@ -50,16 +40,3 @@ def test_other_columns_are_joined_and_numbers_are_features():
     assert tagger.training_.texts[0] == f"{TEXTS[0]}\nmore"
     numbers = pandas.DataFrame(np.eye(80, dtype=np.float32))
     assert not tacit.Tagger("Popularity", calibrate=False).fit(numbers, TAGS).takes_texts
-
-
-def test_labels_that_are_numbers_stay_numbers():
-    pandas = pytest.importorskip("pandas")
-    tags = pandas.Series([[number % 3] for number in range(80)])
-    assert tacit.Tagger("Popularity", calibrate=False).fit(TEXTS, tags).classes_.tolist() == [0, 1, 2]
-
-
-def test_blank_texts_get_no_suggestions(plain):
-    assert [len(found) for found in plain.suggest(["", " \n", "?!", TEXTS[0], "qqqq"], k=2)] == [0, 0, 0, 2, 0]
-    ranking = plain.rank(["", TEXTS[0]], 2)
-    assert ranking.labels[0].tolist() == [-1, -1]
-    assert plain.predict([""]) == [[]]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 
-import numpy as np
 import pytest
 
 from tacit import Tagger
@@ -49,17 +48,6 @@ def test_an_added_label_is_found_by_its_name_at_once(tagger, tmp_path):
     assert "zebra fish" not in labels_of(again, text, 30)
 
 
-def test_a_label_added_by_name_scores_like_one_of_the_vocabulary_without_samples(tagger):
-    """The same trees weigh both: nothing tells the two labels apart."""
-    tagger.add_label("lunar energy")
-    tagger.add_label("zebra fish", examples=["stripes in an aquarium"])
-    by_name = score_of(tagger, "history of a lunar energy", "lunar energy")
-    assert by_name > 0.3
-    assert by_name == pytest.approx(score_of(tagger, "history of a zebra fish", "zebra fish"), abs=0.05)
-    assert score_of(tagger, "stripes in an aquarium", "zebra fish") > 0.5
-    assert list(labels_of(tagger, "energy of a river")) != ["lunar energy"]
-
-
 def test_acts_on_added_labels(tagger):
     tagger.add_label("zebra fish")
     with pytest.raises(ActError, match="already"):
@@ -91,21 +79,6 @@ def test_a_renamed_label_is_found_by_both_names(tagger):
     assert tagger.explain("a harbour", "wharf").names == ["harbour"]
     tagger.undo()
     assert tagger.suggest([text]) == before
-
-
-def test_a_name_without_a_word_is_not_enough(tagger):
-    for name in ("http://example.org/17", "17", "***"):
-        with pytest.raises(ActError, match="cannot be scored"):
-            tagger.add_label(name)
-
-
-def test_other_labels_keep_their_scores(tagger):
-    texts = corpus(1, 50)[0]
-    before = tagger.rank(texts, k=10)
-    tagger.add_label("zebra fish")
-    after = tagger.rank(texts, k=10)
-    assert np.array_equal(before.labels, after.labels)
-    assert before.scores == pytest.approx(after.scores)
 
 
 def test_an_added_label_gets_samples():

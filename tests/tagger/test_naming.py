@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
-from dataclasses import fields
 
 import numpy as np
 import pytest
 
 from tacit import Tagger, load_model
 from tacit.data.vocabulary import Vocabulary, load_vocabulary
-from tacit.errors import ActError, DataError, ParameterError
-from tacit.names.evidence import NameEvidence
-from tacit.names.index import NameIndex
-from tacit.store.acts import Act
-from tacit.tagger.naming import language_of, names_of_labels, start_tagger
+from tacit.errors import ActError, ParameterError
+from tacit.tagger.naming import start_tagger
 from tagger.named import FILLER, RARE, TOPICS, corpus, thesaurus
 
 
@@ -85,14 +81,6 @@ def test_deprecated_labels_lead_to_their_successors(vocabulary, as_matrix, monke
     assert tagger.known("old-engine") is None
 
 
-def test_a_saved_tagger_suggests_the_same(tagger, tmp_path):
-    tagger.save(tmp_path / "model")
-    again = load_model(tmp_path / "model")
-    texts = corpus(2, 50)[0]
-    assert again.suggest(texts) == tagger.suggest(texts)
-    assert again.names_.index.language == "en"
-
-
 def test_acts_on_labels_that_are_known_by_name(tagger, tmp_path):
     tagger.save(tmp_path / "model")
     own = Tagger.load(tmp_path / "model")
@@ -129,35 +117,10 @@ def test_a_renamed_concept_keeps_its_id(tagger, tmp_path):
         own.rename_label(second, "mining")
     own.save(tmp_path / "model")
     assert load_model(tmp_path / "model").readable(concept) == "mining"
-    merged = Act("merge", {"labels": [second, "mining"], "into": "mining"})  # as ledgers have it that knew no ids
-    state, refused = own._state.after([merged], {}, own._changes.scores)
-    assert not refused
-    assert state.name(state.find(second)) == concept
     own.undo()
     assert own.readable(concept) == "extraction"
     own.merge_labels([first, second], into=second)
     assert own.current_name("extraction") == own.current_name(second)
-    own.rename_label(TOPICS[0], "extraction")  # is free again
-    assert own.readable(own.current_name("extraction")) == "extraction"
-    own.rename_label("extraction", concept)  # another id takes its place
-    assert own.current_name(TOPICS[0]) == concept
-
-
-def test_include_threshold_and_depth(tagger):
-    text = ["apples and rivers in solar energies"]
-    full = tagger.rank(text, k=len(tagger.classes_))
-    assert sorted(full.labels[0].tolist()) == sorted(set(full.labels[0].tolist()))
-    only = tagger.suggest(text, include=["river", "rural mining"], k=5)[0]
-    assert [tagger.readable(each.label) for each in only] == ["river", "rural mining"]
-    sure = tagger.suggest(text, threshold=0.5)[0]
-    assert {"apple", "river", "solar energy"} >= {tagger.readable(each.label) for each in sure} >= {"apple", "river"}
-
-
-def test_the_name_that_was_found_is_told(tagger):
-    found = tagger.explain("early rivers", "river")
-    assert found.names == ["river"]
-    assert "its name 'river' is in the text" in str(found)
-    assert tagger.explain("early rivers", "apple").names == []
 
 
 def test_a_name_of_which_a_text_has_a_part_is_told(tagger, tmp_path):
@@ -169,11 +132,6 @@ def test_a_name_of_which_a_text_has_a_part_is_told(tagger, tmp_path):
         assert each.explain("energies on a hill", "apple").names_in_part == []
         whole = each.explain("solar energies", "solar energy")
         assert (whole.names, whole.names_in_part) == (["solar energy"], [])
-
-
-def test_models_saved_before_names_in_part_look_for_whole_names_by_stems():
-    defaults = {field.name: field.default for cls in (NameEvidence, NameIndex) for field in fields(cls)}
-    assert (defaults["least_share"], defaults["by_root"]) == (1.0, False)
 
 
 def test_names_that_say_nothing_are_not_used():
@@ -195,43 +153,6 @@ def test_a_vocabulary_is_enough(vocabulary, tmp_path):
     assert again.suggest(["solar energies"], threshold="auto")
     again.learn([("a dream of summer", "winter", True)])
     assert again.readable(again.suggest(["a dream of summer"], k=1)[0][0].label) == "winter"
-
-
-def test_no_label_at_all_beside_a_vocabulary(vocabulary):
-    with pytest.raises(DataError, match="Y has no positive label anywhere"):
-        Tagger(vocabulary=vocabulary).fit(["rivers", "choirs"], [[], []])
-
-
-def test_a_vocabulary_without_a_readable_name():
-    tagger = start_tagger(Vocabulary(["x", "y"], ["1984", "2001"]), "en")
-    assert len(tagger.suggest(["the year 1984"], k=2)[0]) == 2
-
-
-def test_names_of_labels(vocabulary):
-    names, others = names_of_labels(np.array(["c3", "unknown thing", "c0"], dtype=object), vocabulary)
-    assert [(name.label, name.text) for name in names[:3]] == [(0, "choir"), (1, "unknown thing"), (2, "apple")]
-    assert others[:2] == ["c1", "c2"]
-    assert len(others) == len(vocabulary) - 2
-    assert names_of_labels(np.array(["a b", "17", "http://x/y"], dtype=object), None) == ([(0, "a b", True)], [])
-
-
-@pytest.mark.parametrize(
-    ("text", "language"),
-    [
-        ("the history of the town and of its people", "en"),
-        ("die Geschichte der Stadt und das Leben von den Leuten", "de"),
-        ("l'histoire de la ville et des gens dans les rues", "fr"),
-        ("kaupungin historia ja ihmiset, jotka ovat siellä", "fi"),
-        ("xyzzy plugh", None),
-    ],
-)
-def test_languages(text, language):
-    assert language_of([text], "auto") == language
-
-
-def test_an_unknown_language():
-    with pytest.raises(ParameterError, match="language must be one of .* got 'klingon'"):
-        Tagger(language="klingon")
 
 
 @pytest.mark.parametrize("model", ["OneVsAll", "Popularity"])
@@ -260,15 +181,6 @@ def test_an_update_keeps_names_and_acts(vocabulary, tmp_path, model, keep_texts)
     tagger.save(tmp_path / "model")
     again = Tagger.load(tmp_path / "model")
     assert again.suggest(texts[:20]) == tagger.suggest(texts[:20])
-
-
-def test_a_started_tagger_is_updated(vocabulary, tmp_path):
-    tagger = start_tagger(vocabulary, "en")
-    tagger.update(["a boat on a river"] * 3, [["c1", "boats"]] * 3)
-    assert tagger.names_.counts.samples.tolist()[:3] == [0, 3, 0]
-    assert {"river", "boats"} <= {tagger.readable(each.label) for each in tagger.suggest(["boats on rivers"])[0]}
-    tagger.save(tmp_path / "model")
-    assert Tagger.load(tmp_path / "model").suggest(["rivers"]) == tagger.suggest(["rivers"])
 
 
 def test_labels_come_out_in_the_language_asked_for(tmp_path):

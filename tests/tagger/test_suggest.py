@@ -51,31 +51,20 @@ Answer = list[list[tuple[str, float]]] | str
 WISHES: dict[str, dict[str, Any]] = {
     "nothing said": {},
     "k": {"k": 2},
-    "k above the labels": {"k": 50},
     "a threshold": {"threshold": 0.4},
     "a low threshold, no limit": {"threshold": 0.001},
-    "a threshold and k": {"threshold": 0.1, "k": 1},
     "the stored threshold": {"threshold": "auto"},
     "precision": {"threshold": "precision=0.8"},
-    "recall": {"threshold": "recall=0.8"},
-    "labels": {"threshold": "labels=2"},
     "f1": {"threshold": "f1"},
     "out of reach": {"threshold": "recall=1.5"},
-    "damped": {"damp_head": 0.8},
-    "damped with a threshold": {"damp_head": 0.8, "threshold": 0.4},
     "damped with a target": {"damp_head": 1.0, "threshold": "precision=0.7", "k": 2},
     "included by current names": {"include": ["climate", "preserves"]},
     "included by a former name": {"include": ["weather"]},
-    "included by names of labels that were merged": {"include": ["pome"]},
     "included by an alternative name": {"include": ["automobiles", "sounds"]},
-    "included by an id": {"include": ["cars"]},
     "excluded by a former name": {"exclude": ["weather"], "threshold": 0.01},
-    "excluded by an alternative name": {"exclude": ["tunes"]},
     "included and excluded": {"include": ["fruit", "weather", "tunes"], "exclude": ["climate"]},
     "included, retired": {"include": ["telex"]},
-    "excluded, retired": {"exclude": ["telex"]},
     "unknown": {"include": ["friut"]},
-    "nothing included": {"include": [], "threshold": 0.1},
 }
 
 
@@ -194,14 +183,6 @@ def test_a_target_that_cannot_be_met_is_said(rich, target, caplog):
     assert f"target '{target}': " in caplog.text
     assert "out of reach" in caplog.text
     assert stored.suggest(texts[:1], threshold="auto") is not None
-
-
-def test_a_threshold_is_a_number(rich):
-    tagger, texts, _ = rich
-    for threshold in (float("nan"), "nan"):
-        with pytest.raises(tacit.TacitError, match="threshold must be a number or a target; got nan"):
-            tagger.suggest(texts, threshold=threshold)
-    assert tagger.suggest(texts[:2], include=[], threshold=0.1) == [[], []]
 
 
 def test_a_precision_that_a_handful_reached_by_chance_is_not_promised():

@@ -48,12 +48,6 @@ def test_vectors_that_say_nothing_get_no_weight():
     assert tagger.suggest(NEW) == plain.suggest(NEW)
 
 
-def test_a_weight_that_is_given_is_not_chosen():
-    tagger = fitted(WordVectors(), vector_weight=0.25)
-    assert tagger.encoding_.weight == 0.25
-    assert fitted(WordVectors(), vector_weight=0).n_words_ is None
-
-
 def test_vectors_made_elsewhere_are_the_same():
     encoder = WordVectors()
     tagger = fitted(None, Encoded(TEXTS, encoder.encode(TEXTS)), names=False)
@@ -63,11 +57,6 @@ def test_vectors_made_elsewhere_are_the_same():
         tagger.suggest(NEW)
     with pytest.raises(DataError, match=f"must have {N_DIMENSIONS} dimensions, as in training; got 3"):
         tagger.suggest(Encoded(NEW, np.ones((len(NEW), 3))))
-
-
-def test_vectors_for_a_tagger_without():
-    with pytest.raises(DataError, match="trained without; leave them out"):
-        fitted().suggest(Encoded(NEW[:2], np.ones((2, 3))))
 
 
 def test_validation_samples_have_vectors_too():
@@ -91,9 +80,6 @@ def test_a_saved_tagger_keeps_no_weights_and_takes_only_its_encoder(tmp_path):
     loaded.set_params(encoder=WordVectors(seed=1))
     with pytest.raises(ParameterError, match="trained with another encoder .*: its vectors differ"):
         loaded.suggest(NEW)
-    loaded.set_params(encoder=Noise())
-    with pytest.raises(ParameterError, match=f"have 8 dimensions, those of the training {N_DIMENSIONS}"):
-        loaded.suggest(NEW)
     loaded.set_params(encoder=WordVectors())
     assert loaded.suggest(NEW) == tagger.suggest(NEW)
     loaded.save(tmp_path / "model")
@@ -113,13 +99,6 @@ def damage(folder, change):
     ("change", "match"),
     [
         (lambda state: state.update(n_words_=3), "n_words|must have 3"),
-        (lambda state: state.update(n_words_=None), "must have"),
-        (lambda state: state["encoding_"]["map"].update(weight=-1), "weight"),
-        (lambda state: state["encoding_"]["map"].update(center=None), "center"),
-        (
-            lambda state: state["encoding_"]["map"].update(fingerprint={"array": "state.encoding_.center"}),
-            "fingerprint",
-        ),
     ],
 )
 def test_damaged_models_are_refused(tmp_path, change, match):
@@ -175,15 +154,6 @@ def place_of(label, tagger, texts):
 # -- everything else that takes texts ---------------------------------------------------------------------
 
 
-def test_explanations_and_judgements_know_the_vectors():
-    tagger = fitted(WordVectors())
-    label = tagger.suggest(NEW[:1], k=1)[0][0]
-    told = tagger.explain(NEW[0], label.label)
-    assert told.score == pytest.approx(label.score, abs=1e-5)
-    tagger.learn([(NEW[0], label.label, False)])
-    assert dict(tagger.suggest(NEW[:1], k=10)[0])[label.label] < label.score
-
-
 def test_missing_labels_are_found_with_vectors():
     tags = [row[:1] if place % 10 == 0 else row for place, row in enumerate(TAGS)]
     left_out = {(place, row[1]) for place, row in enumerate(TAGS) if place % 10 == 0}
@@ -207,10 +177,3 @@ def test_an_update_trains_with_the_same_encoder(tmp_path):
     tagger.update(Encoded(NEW, encoder.encode(NEW)), TRUTH)
     tagger.save(tmp_path / "model")
     assert tacit.Tagger.load(tmp_path / "model").training_.vectors.shape == (600, N_DIMENSIONS)
-
-
-def test_what_is_no_encoder():
-    with pytest.raises(ParameterError, match="an object with a method 'encode'; got a int"):
-        fitted(3)
-    with pytest.raises(ParameterError, match="an encoder takes texts, but these samples are features"):
-        fitted(WordVectors(), np.ones((4, 2)), [["a"]] * 4)

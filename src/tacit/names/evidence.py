@@ -1,7 +1,6 @@
 """One probability from two kinds of evidence: what a trained model says of a label, and its name in the text.
 
-For labels with many samples the model knows better; for rare ones, and for those that no sample has, the name does. How
-much either counts is learned on samples that the model has not seen, in which some labels are also treated as if no
+How much either counts is learned on samples that the model has not seen, in which some labels are also treated as if no
 sample had them.
 """
 
@@ -218,16 +217,7 @@ def learn_evidence(
     truth: sparse.csr_matrix,
     seed: int,
 ) -> BoostedTrees:
-    """How to weigh names and scores, from samples that the model has not seen.
-
-    Parameters
-    ----------
-    counts : NameCounts
-        Of the samples that the model has seen.
-    ranking, matches, votes, near, truth
-        What the model says of the others, the names in their texts, the labels of samples like them, the labels near
-        to them in meaning (the same for labels that are treated as unseen), and their own.
-    """
+    """How to weigh names and scores, from samples that the model has not seen; `counts` are of those that it has."""
     hidden = np.random.default_rng(seed).random(truth.shape[1]) < _HIDDEN_SHARE
     is_hidden = (ranking.labels != NO_LABEL) & hidden[ranking.labels]
     shown = Ranking(

@@ -224,14 +224,13 @@ class NameIndex:
     def cover(self, rows: Ids, labels: Ids, matches: Matches, weights: Floats32) -> Floats32:
         """How well the words of texts cover the names of labels, for pairs of both sorted by text; stems have weights.
 
-        Returned for each pair, of the label's name that is covered best: the share of its weight that is in the text,
-        the share of the weight of the text's words that it has, its lowest and its highest weight, and the share of its
-        words that are in the text as they are.
+        Of the label's name that is covered best: the fraction of its weight that is in the text, the fraction of the
+        weight of the text's words that it has, its lowest and highest weight, and the fraction of its words in the text
+        as they are.
         """
         words = Lists(matches.words.indptr, matches.words.indices), self._stem_of_word, len(self.forms)
         names = self._names_of_label, Lists(self.name_starts, self.name_forms)
-        covered: Floats32 = name_cover(rows, labels, *words, *names, weights)
-        return covered
+        return np.asarray(name_cover(rows, labels, *words, *names, weights))
 
     def partly_named(self, matches: Matches, weights: Floats32, least_share: float) -> tuple[Ids, Ids, Floats32]:
         """Names of which texts have the rarest word and a share of the weight of its stems, but not all of them.

@@ -14,6 +14,7 @@ from scipy import sparse
 from tacit.arrays import Floats32
 from tacit.kernels.dense import Rows
 from tacit.kernels.knn import similar_rows
+from tacit.kernels.score import top_k
 from tacit.numerics.rows import entry_blocks, largest_entries, stacked, unit_rows
 from tacit.runtime.tasks import row_blocks
 from tacit.store.declared import Array, Csr
@@ -130,17 +131,11 @@ class Meaning:
 
     def nearest(self, vectors: Floats32) -> Nearest:
         """The labels nearest to vectors of unit length."""
-        k = min(_N_NEAREST, len(self.labels))
-        best, values = np.empty((len(vectors), k), np.int32), np.empty((len(vectors), k), np.float32)
-        for block in row_blocks(len(vectors), max(1, _VALUES_PER_BLOCK // max(len(self.labels), 1))):
-            rows = slice(*block)
-            similarities = vectors[rows] @ self.labels.T
-            chosen = np.argpartition(-similarities, k - 1, axis=1)[:, :k]
-            found = np.take_along_axis(similarities, chosen, axis=1)
-            order = np.lexsort((chosen, -found), axis=1)
-            best[rows] = np.take_along_axis(chosen, order, axis=1)
-            values[rows] = np.take_along_axis(found, order, axis=1)
-        return Nearest(best, values, vectors, self.labels)
+        k, n_rows = min(_N_NEAREST, len(self.labels)), max(1, _VALUES_PER_BLOCK // max(len(self.labels), 1))
+        blocks = row_blocks(len(vectors), n_rows) or [(0, 0)]
+        parts = [top_k(vectors[slice(*block)] @ self.labels.T, np.empty(0, np.bool_), k) for block in blocks]
+        labels, similarities = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        return Nearest(labels, similarities, vectors, self.labels)
 
     def ordered(self, order: npt.NDArray[np.intp]) -> Meaning:
         """The same for labels in another order; those at -1 are new, and nothing is known of them."""

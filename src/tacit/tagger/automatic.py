@@ -14,13 +14,6 @@ _MAX_WITH_NAMES = 5e9
 _FEW_SAMPLES = 10  # per label
 
 
-class Choice(NamedTuple):
-    """A registered model, and why it was chosen."""
-
-    model: str
-    reason: str
-
-
 class DataSize(NamedTuple):
     """Samples, labels, non-zero features of all samples, and positives."""
 
@@ -44,20 +37,12 @@ class DataSize(NamedTuple):
 CANDIDATES = ("OneVsAll", "LabelTree")
 
 
-def choose(X: sparse.csr_matrix, Y: sparse.csr_matrix, *, with_names: bool = False, n_dimensions: int = 0) -> Choice:
-    """The model for these samples and labels.
-
-    `with_names` if names of labels are weighed against what it says, and with vectors of `n_dimensions` beside X.
-    """
-    return choose_for(DataSize.of(X, Y, n_dimensions), with_names=with_names)
-
-
-def choose_for(size: DataSize, *, with_names: bool = False) -> Choice:
-    """The model for data of a size."""
+def choose(size: DataSize, *, with_names: bool = False) -> tuple[str, str]:
+    """The model for data of a size, and why; `with_names` if names of labels are weighed against what it says."""
     shown = f"{size.n_samples:,} samples and {size.n_labels:,} labels"
     is_few = size.n_positives < _FEW_SAMPLES * size.n_labels
     if with_names and is_few and _MAX_WITH_NAMES < size.cost <= MAX_ONE_VS_ALL:
-        return Choice("LabelTree", f"{shown}, few samples per label: names and label trees suffice, and are faster")
+        return ("LabelTree", f"{shown}, few samples per label: names and label trees suffice, and are faster")
     if size.cost <= MAX_ONE_VS_ALL:
-        return Choice("OneVsAll", f"{shown}: one classifier per label is affordable, and the most accurate")
-    return Choice("LabelTree", f"{shown}: label trees are as accurate as one classifier per label, and much faster")
+        return ("OneVsAll", f"{shown}: one classifier per label is affordable, and the most accurate")
+    return ("LabelTree", f"{shown}: label trees are as accurate as one classifier per label, and much faster")

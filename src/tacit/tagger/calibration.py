@@ -161,17 +161,7 @@ def places_for(Y: sparse.csr_matrix) -> int:
 
 
 def calibrate(ranking: Ranking, truth: sparse.csr_matrix, train_counts: npt.NDArray[np.int64]) -> Calibration:
-    """Fit calibration curves to the ranking of held-out samples.
-
-    Parameters
-    ----------
-    ranking : Ranking
-        Raw scores of held-out samples.
-    truth : csr_matrix of shape (n_samples, n_labels or more)
-        Their labels.
-    train_counts : int array of shape (n_labels,)
-        Number of training samples of each label; labels of a band share a curve.
-    """
+    """Fit calibration curves to the raw scores of held-out samples; labels of a band of training counts share one."""
     hits = judge(ranking, truth, None, (ranking.k,)).hits
     bands = band_of_labels(train_counts, len(train_counts))
     curve_of_band = _groups(ranking, hits, bands)

@@ -6,12 +6,10 @@ log-log through the two measurements.
 
 from __future__ import annotations
 
-import math
 import tempfile
 import time
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -31,8 +29,7 @@ _AT_LEAST, _AT_MOST = 1_000, 20_000  # ... of which the larger has so many sampl
 _STEEPEST = 2.0  # power of a law
 
 
-@dataclass(frozen=True)
-class Cost:
+class Cost(NamedTuple):
     """What it takes to train on `n_samples` and to save the model."""
 
     n_samples: int
@@ -41,8 +38,7 @@ class Cost:
     model_bytes: float
 
 
-@dataclass(frozen=True)
-class Estimate:
+class Estimate(NamedTuple):
     """The model that would be trained, what training on two subsets took, and what it would take in all."""
 
     model: str
@@ -73,25 +69,19 @@ def estimate(tagger: Tagger, dataset: Dataset, **options: Any) -> Estimate:
     _cost(tagger, subsets[0], options)  # compiles kernels
     small, large = (_cost(tagger, subset, options) for subset in subsets)
     whole = extrapolated(small, large, len(dataset))
-    whole = Cost(len(dataset), whole.seconds, whole.memory_bytes and held + whole.memory_bytes, whole.model_bytes)
+    whole = whole._replace(memory_bytes=whole.memory_bytes and held + whole.memory_bytes)
     return Estimate(find_model(tagger.model).__name__, (small, large), whole)
 
 
 def extrapolated(small: Cost, large: Cost, n_samples: int) -> Cost:
     """The cost of `n_samples`, on straight lines in log-log through two costs."""
-
-    def on_line(low: float, high: float) -> float:
-        if min(low, high) <= 0 or large.n_samples == small.n_samples:
-            return high * n_samples / large.n_samples
-        power = math.log(high / low) / math.log(large.n_samples / small.n_samples)
-        return float(high * (n_samples / large.n_samples) ** min(max(power, 0.0), _STEEPEST))
-
-    return Cost(
-        n_samples,
-        on_line(small.seconds, large.seconds),
-        on_line(small.memory_bytes, large.memory_bytes),
-        on_line(small.model_bytes, large.model_bytes),
-    )
+    low, high = np.array(small[1:], float), np.array(large[1:], float)
+    power = np.ones(len(high))
+    if large.n_samples != small.n_samples:
+        is_known = np.minimum(low, high) > 0
+        steepness = np.log(high[is_known] / low[is_known]) / np.log(large.n_samples / small.n_samples)
+        power[is_known] = np.clip(steepness, 0, _STEEPEST)
+    return Cost(n_samples, *(high * (n_samples / large.n_samples) ** power).tolist())
 
 
 def _cost(tagger: Tagger, dataset: Dataset, options: dict[str, Any]) -> Cost:

@@ -161,12 +161,7 @@ def weigh(
 ) -> tuple[NameEvidence | None, Ranking]:
     """Names weighed against a model on samples that it has not seen, and a ranking of these that knows none of them.
 
-    Parameters
-    ----------
-    naming, samples
-        The names in the samples that the model was trained on, and these samples.
-    matches, X, held, truth
-        Held-out samples: the names in them, their features, what these are made of, and their labels.
+    `naming` and `samples` are of those that the model was trained on, `matches`, `X`, `held` and `truth` of others.
     """
     ranking = part.rank(X, min(max(n_places, N_RANKED), len(part.classes_)))
     counts = NameCounts.of(naming.index, naming.matches, widened(samples.labels, truth.shape[1]))

@@ -20,7 +20,7 @@ from tacit.names.index import Name
 from tacit.numerics.logistic import sigmoid
 from tacit.tagger.calibration import N_PLACES, Calibration, parse_target
 from tacit.tagger.inputs import Inputs
-from tacit.tagger.vectors import Encoding, names_by_label, split_texts
+from tacit.tagger.vectors import Encoding, mixed, names_by_label, split_texts
 from tacit.text.encoders import TextEncoder
 
 MAX_LOG_ODDS = 13.0  # a probability of about one in half a million, or one minus that
@@ -111,7 +111,7 @@ class Scores:
 
     def features(self, samples: Inputs) -> Any:
         """What the model takes of samples."""
-        return samples.X if self.encoding is None else self.encoding.mixed(samples.X, samples.vectors)
+        return samples.X if self.encoding is None else mixed(samples.X, samples.vectors, self.encoding.weight)
 
     # -- ranking ------------------------------------------------------------------------------------------
 

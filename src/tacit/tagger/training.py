@@ -103,7 +103,8 @@ def prepare(
     if name == "auto":
         with_names = uses_names and tagger.vocabulary is not None
         n_dimensions = 0 if vectors is None else vectors.of_texts.shape[1]
-        name, reason = automatic.choose(X, labels.matrix, with_names=with_names, n_dimensions=n_dimensions)
+        size = automatic.DataSize.of(X, labels.matrix, n_dimensions)
+        name, reason = automatic.choose(size, with_names=with_names)
         announce(f"model 'auto': {name}; {reason}")
     cls = find_model(name)
     check_values([cls], tagger.model_params)

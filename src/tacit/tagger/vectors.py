@@ -48,19 +48,11 @@ OF_WORDS = Inside(("n_features", "n_word_features"))  # the model's other featur
 class Encoding:
     """What a tagger keeps of its encoder.
 
-    Attributes
-    ----------
-    name : str or None
-        By which the encoder is loaded; None for an object, or for vectors made elsewhere.
-    fingerprint : float32 array of shape (n_texts, n_dimensions) or None
-        The encoder's vectors of a few fixed texts; None for vectors made elsewhere.
-    center : float32 array of shape (n_dimensions,)
-        The mean vector of the training texts.
-    weight : float
-        Length of the vector of a text relative to that of its words; 0 if the model takes words alone.
+    `fingerprint` are its vectors of a few fixed texts, None for vectors made elsewhere; `center` is the mean vector of
+    the training texts; `weight` the length of a text's vector relative to that of its words, 0 for words alone.
     """
 
-    name: str | None
+    name: str | None  # by which the encoder is loaded; None for an object, or for vectors made elsewhere
     fingerprint: Annotated[Floats32 | None, Array("float32", ("", "n_dimensions"), up_to=_LARGEST)]
     center: Annotated[Floats32, Array("float32", ("n_dimensions",), up_to=_LARGEST, is_filled=True)]
     weight: Annotated[float, Range(low=0, high=1e6)]
@@ -74,10 +66,6 @@ class Encoding:
         """The encoder, if it is the one of the training; an error otherwise."""
         if self.fingerprint is None:
             raise ParameterError("this tagger was trained with vectors made elsewhere; it takes no encoder")
-        n_before, n_now = self.fingerprint.shape[1], encoder.fingerprint.shape[1]
-        if n_now != n_before:
-            told = f"its vectors have {n_now} dimensions, those of the training {n_before}"
-            raise ParameterError(f"this tagger was trained with another encoder ({self.shown}): {told}")
         if not encoder.is_like(self.fingerprint):
             raise ParameterError(
                 f"this tagger was trained with another encoder ({self.shown}): its vectors differ; use that one, or "
@@ -90,10 +78,6 @@ class Encoding:
         if vectors.shape[1] != len(self.center):
             raise DataError(f"vectors must have {len(self.center)} dimensions, as in training; got {vectors.shape[1]}")
         return unit_vectors(vectors, self.center)
-
-    def mixed(self, words: sparse.csr_matrix, vectors: Floats32 | None) -> Any:
-        """Features for the model."""
-        return mixed(words, vectors, self.weight)
 
 
 def wrong_dimensions(encoding: Encoding | None, names: NameEvidence | None) -> tuple[str, str] | None:

@@ -74,24 +74,13 @@ def _functions() -> dict[str, Any]:
 
 def _warm_up(folder: Path, functions: dict[str, Any]) -> None:
     """Load what reading needs: kernels, pyoxigraph."""
-    files = {
-        "warm.txt": "1 2 3\n0 0:0.1\n",
-        "warm.svm": "0 0:1\n",
-        "warm.arff": "@attribute a numeric\n@attribute b {0,1}\n@data\n1,0\n{0 1}\n",
-        "warm.xml": '<labels><label name="b"></label></labels>',
-    }
-    for name, content in files.items():
-        (folder / name).write_text(content)
-    for name in ("warm.txt", "warm.svm", "warm.arff"):
-        functions["load_data"](folder / name)
-    concept = '"@type": "http://www.w3.org/2004/02/skos/core#Concept", "http://www.w3.org/2004/02/skos/core#prefLabel"'
-    (folder / "v.jsonld").write_text(f'{{"@id": "http://a", {concept}: "a"}}')
-    functions["load_vocabulary"](folder / "v.jsonld")
-    (folder / "v.rdf").write_text(
+    concept = (
         '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="http://www.w3.org/2004/02/skos/core#">'
         '<Concept rdf:about="http://a"><prefLabel>a</prefLabel></Concept></rdf:RDF>'
     )
-    functions["load_vocabulary"](folder / "v.rdf")
+    for name, content in {"a.txt": "1 2 3\n0 0:0.1\n", "a.svm": "0 0:1\n", "a.rdf": concept}.items():
+        (folder / name).write_text(content)
+        functions["load_vocabulary" if name == "a.rdf" else "load_data"](folder / name)
 
 
 def _memory() -> float:

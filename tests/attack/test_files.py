@@ -23,7 +23,6 @@ import pytest
 from attack.reading import Outcome
 from data.samples import formats, numeric_dataset, text_dataset
 from data.test_fuzz import mutated
-from tacit.cli.main import main
 from tacit.data.formats import FORMATS
 from tacit.data.load import load_data
 from tacit.data.rdf import SYNTAXES
@@ -312,50 +311,6 @@ def test_pipes_and_devices_are_named_as_such(tmp_path, reader):
     data = tmp_path / "b.jsonl"
     data.write_text('{"text": "a", "labels": ["b"]}\n')
     assert "but is a pipe, device or socket" in reader.read(data, labels_path=str(pipe)).message
-
-
-# -- the command line ---------------------------------------------------------------------------------------
-
-
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str]:
-    """Exit code and standard error of a command."""
-    monkeypatch.setattr(sys, "argv", ["tacit", *map(str, arguments)])
-    code = 0
-    try:
-        main()
-    except SystemExit as stop:
-        code = int(stop.code or 0)
-    return code, capsys.readouterr().err
-
-
-COMMANDS = {
-    "labels": (["convert", "a.svm", "b.txt"], "raise max_labels"),
-    "fewer features": (["convert", "ok.svm", "b.txt", "--max-features", "1"], "raise max_features"),
-    "shorter lines": (["convert", "ok.jsonl", "b.csv", "--max-line", "10"], "raise max_line"),
-    "less expansion": (["convert", "a.jsonl.gz", "b.csv", "--max-expansion", "2"], "raise max_expansion"),
-    "memory": (
-        ["train", "ok.jsonl", "--out", "m", "--max-memory", "99999999999999T"],
-        "a size must be below 4,194,304T",
-    ),
-    "name of a file": (["convert", "a\x1b[2J.svm", "b.txt"], r"a\\x1b\[2J.svm: no such file"),
-    "name of a command": (["\x1b[2J"], r"unknown command '\\x1b\[2J'"),
-}
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_commands_say_it_in_one_line(tmp_path, monkeypatch, capsys, name):
-    monkeypatch.chdir(tmp_path)
-    arguments, reason = COMMANDS[name]
-    Path("a.svm").write_text("99999998 1:1\n")
-    Path("ok.svm").write_text("7 1:1 3:1\n")
-    Path("ok.jsonl").write_text('{"text": "a", "labels": ["b"]}\n')
-    Path("a.jsonl.gz").write_bytes(zeros(10))
-    before = sorted(Path().iterdir())
-    code, err = run(monkeypatch, capsys, *arguments)
-    assert (code, err.count("\n")) == (2, 1), err
-    assert err.rstrip("\n").isprintable()
-    assert re.search(reason, err), err
-    assert sorted(Path().iterdir()) == before
 
 
 # -- mutants ------------------------------------------------------------------------------------------------

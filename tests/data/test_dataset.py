@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import sparse
 
 from data.samples import csr, needs_pyarrow, write_files
 from tacit.data.dataset import Dataset, label_lists, with_labels
@@ -115,10 +114,3 @@ def test_any_part_is_read_as_the_same(tmp_path_factory, name, samples, draw):
         save_data(part, folder / name)
         assert label_lists(load_data(folder / name)) == label_lists(part)
         assert load_data(folder / name).texts == part.texts
-
-
-def test_a_data_set_is_shown_by_its_sizes():
-    texts = Dataset(None, sparse.csr_matrix((1200, 3)), ["a", "b", "c"], ["x"] * 1200)
-    assert repr(texts) == "Dataset(1,200 samples, 3 labels, texts)"
-    features = Dataset(sparse.csr_matrix((2, 4000)), sparse.csr_matrix((2, 1)), ["a"])
-    assert repr(features) == "Dataset(2 samples, 1 labels, 4,000 features)"

@@ -61,13 +61,6 @@ def test_labels_in_several_columns(tmp_path):
     assert label_lists(load_data(tmp_path / "b.jsonl", labels="tag1")) == label_lists(more)
 
 
-def test_columns_that_are_preferred(tmp_path):
-    path = table(tmp_path, [["headline", "text", "tags"], ["h", "t", "x"]])
-    assert load_data(path, default_text=["headline", "lead"]).texts == ["h"]
-    assert load_data(path, text="text", default_text=["headline"]).texts == ["t"]
-    assert [text for text, _ in stream_samples(path, default_text=["gone"])] == ["t"]
-
-
 def test_rows_without_labels(tmp_path):
     path = table(tmp_path, [["Text", "Tags"], ["t", "x,y"], ["u", ""], ["u", "x"], ["-", " "]])
     data = load_data(path)

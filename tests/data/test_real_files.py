@@ -41,15 +41,6 @@ def test_bibtex_is_the_same_as_text_and_as_arff(real_data, part):
     assert text.feature_names == arff.feature_names
 
 
-def test_eurlex_npz(real_data):
-    data = load_data(real_data / "eurlex57k" / "tfidf" / "Y.tst.npz")
-    assert_sound(data)
-    assert data.X.shape == (6000, 32190)
-    assert data.Y.shape == (6000, 4193)
-    assert data.label_names[:2] == ["10", "1000"]
-    assert len(data.feature_names) == 32190
-
-
 def test_yso_texts_with_their_vocabulary(real_data):
     folder = real_data / "yso-finna-en"
     data = load_data(folder / "test.jsonl.gz", folder / "labels.tsv")

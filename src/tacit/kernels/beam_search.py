@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 
 from tacit.arrays import AnyArray, Floats32, Integers, Ints32, Ints64, Mask
-from tacit.kernels.best import insert, insert_value
+from tacit.kernels.best import Places, insert, insert_value
 from tacit.kernels.dense import add_row_product
 
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
@@ -58,6 +58,15 @@ class Scoring(NamedTuple):
     is_open: Mask
     power: int  # 0 for the logistic function
     path_weight: np.float32  # of the path to a leaf in the log-probabilities of its labels
+
+
+class Search(NamedTuple):
+    """Rows, and the tree that they are searched for: the first node of each of its levels, and the end."""
+
+    rows: SearchedRows
+    level_starts: Ints64
+    weights: Weights
+    scoring: Scoring
 
 
 class Beams(NamedTuple):
@@ -159,10 +168,9 @@ def _unpack(values: AnyArray, halves: Floats32, first: int, out: Floats32) -> No
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _sort_by_node(
-    nodes: Ints32, first_place: int, last_place: int, first: int, last: int, order: Ints64, starts: Ints64
-) -> None:
-    """Sort the places of a beam (``row * width + place``) by their node; each node from `first` begins at `starts`."""
+def _sort_by_node(nodes: Ints32, span: tuple[int, int, int, int], order: Ints64, starts: Ints64) -> None:
+    """Sort the places of a beam (``row * width + place``) by their node; each node of the span begins at `starts`."""
+    first, last, first_place, last_place = span
     n_rows, width = nodes.shape
     for i in range(last - first + 2):
         starts[i] = 0
@@ -181,25 +189,21 @@ def _sort_by_node(
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _fill_margins(
-    rows: SearchedRows,
+    search: Search,
     x_dense: Floats32 | None,
-    first_node: int,
-    last_node: int,
-    weights: Weights,
     nodes: Ints32,
-    first_place: int,
-    last_place: int,
-    order: Ints64,
-    starts: Ints64,
+    span: tuple[int, int, int, int],
+    beams: Beams,
     out: Floats32,
 ) -> None:
     """The margins of all children, in `out` (rows × beam × children), of the nodes at some places of a beam.
 
-    Rows in the same node are processed together. Margins are always summed in the order of a row's features, so that
-    a row gets bit-identical results alone and in a batch.
+    The span is that of nodes and that of places. Rows in the same node are processed together. Margins are always
+    summed in the order of a row's features, so that a row gets bit-identical results alone and in a batch.
     """
-    beam = nodes.shape[1]
-    _sort_by_node(nodes, first_place, last_place, first_node, last_node, order, starts)
+    rows, weights, order, starts, beam = search.rows, search.weights, beams.order, beams.starts, nodes.shape[1]
+    first_node, last_node, _, _ = span
+    _sort_by_node(nodes, span, order, starts)
     for i in range(last_node - first_node):
         if starts[i] == starts[i + 1]:
             continue
@@ -231,10 +235,9 @@ def _fill_margins(
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _follow(
-    nodes: Ints32, paths: Floats32, margins: Floats32, weights: Weights, scoring: Scoring, found: Ints32, logs: Floats32
-) -> None:
+def _follow(search: Search, nodes: Ints32, paths: Floats32, margins: Floats32, found: Ints32, logs: Floats32) -> None:
     """Fill the beam of the next level, `found` and `logs`, with the open children that have the best paths."""
+    weights, scoring = search.weights, search.scoring
     for row in range(len(nodes)):
         for place in range(nodes.shape[1]):
             found[row, place] = -1
@@ -251,19 +254,13 @@ def _follow(
 
 @njit(nogil=True, cache=True, inline="always")
 def _score_leaves(
-    nodes: Ints32,
-    paths: Floats32,
-    first_place: int,
-    last_place: int,
-    weights: Weights,
-    scoring: Scoring,
-    best: Floats32,
-    logs: Floats32,
+    search: Search, nodes: Ints32, paths: Floats32, first: int, last: int, best: Floats32, logs: Floats32
 ) -> None:
     """Turn margins into log-probabilities; `best` keeps the largest ones of each row's allowed labels, in order."""
+    weights, scoring = search.weights, search.scoring
     for row in range(len(nodes)):
         largest = best[row]
-        for place in range(first_place, last_place):
+        for place in range(first, last):
             if nodes[row, place] < 0:
                 break
             slot, out = weights.slot_starts[nodes[row, place]], logs[row, place]
@@ -289,16 +286,7 @@ def _leave_out(nodes: Ints32, paths: Floats32, first: int, path_weight: np.float
                 break
 
 
-def search_tree(
-    rows: SearchedRows,
-    x_dense: Floats32 | None,
-    level_starts: Ints64,
-    weights: Weights,
-    scoring: Scoring,
-    n_best: int,
-    leaves: Ints32,
-    logs: Floats32,
-) -> None:
+def search_tree(search: Search, x_dense: Floats32 | None, n_best: int, leaves: Ints32, logs: Floats32) -> None:
     """Beam search in one tree.
 
     Fills `leaves` (rows × beam), -1 where there are fewer, and the log-probabilities `logs` (rows × beam × children)
@@ -310,65 +298,52 @@ def search_tree(
         np.full((2, n_rows, beam), -1, np.int32),
         np.empty((2, n_rows, beam), np.float32),
         np.empty(n_rows * beam, np.int64),
-        np.empty(len(weights.slot_starts) + 1, np.int64),
+        np.empty(len(search.weights.slot_starts) + 1, np.int64),
     )
     best = np.full((n_rows, n_best), -np.inf, np.float32)
-    beams.nodes[0, :, 0], beams.paths[0, :, 0] = level_starts[0], 0
-    leaves[:] = beams.nodes[_search(rows, x_dense, level_starts, weights, scoring, beams, best, logs)]
+    beams.nodes[0, :, 0], beams.paths[0, :, 0] = search.level_starts[0], 0
+    leaves[:] = beams.nodes[_search(search, x_dense, beams, best, logs)]
 
 
 @njit(nogil=True, cache=True)
-def _search(
-    rows: SearchedRows,
-    x_dense: Floats32 | None,
-    level_starts: Ints64,
-    weights: Weights,
-    scoring: Scoring,
-    beams: Beams,
-    best: Floats32,
-    logs: Floats32,
-) -> int:
+def _search(search: Search, x_dense: Floats32 | None, beams: Beams, best: Floats32, logs: Floats32) -> int:
     """Which of the two beams has the leaves. Scratch is given, as it takes long to compile if it is made here."""
-    order, starts, n_levels, beam = beams.order, beams.starts, len(level_starts) - 2, beams.nodes.shape[2]
-    nodes, paths = beams.nodes[0], beams.paths[0]
+    level_starts, beam = search.level_starts, beams.nodes.shape[2]
+    nodes, paths, n_levels = beams.nodes[0], beams.paths[0], len(level_starts) - 2
     none, last_place = np.int64(0), np.int64(1)  # literals would be types of their own
     for level in range(n_levels):
-        first_node, last_node = level_starts[level], level_starts[level + 1]
-        _fill_margins(rows, x_dense, first_node, last_node, weights, nodes, none, last_place, order, starts, logs)
+        span = (level_starts[level], level_starts[level + 1], none, last_place)
+        _fill_margins(search, x_dense, nodes, span, beams, logs)
         found, found_paths = beams.nodes[(level + 1) % 2], beams.paths[(level + 1) % 2]
-        _follow(nodes, paths, logs, weights, scoring, found, found_paths)
+        _follow(search, nodes, paths, logs, found, found_paths)
         nodes, paths, last_place = found, found_paths, beam
-    first_node, last_node = level_starts[-2], level_starts[-1]
     first, last = none, np.int64(1) if best.shape[1] > 0 else beam
     while first < beam:
         if first > 0:
-            _leave_out(nodes, paths, first, scoring.path_weight, best)
-        _fill_margins(rows, x_dense, first_node, last_node, weights, nodes, first, last, order, starts, logs)
-        _score_leaves(nodes, paths, first, last, weights, scoring, best, logs)
+            _leave_out(nodes, paths, first, search.scoring.path_weight, best)
+        _fill_margins(search, x_dense, nodes, (level_starts[-2], level_starts[-1], first, last), beams, logs)
+        _score_leaves(search, nodes, paths, first, last, best, logs)
         first, last = last, min(_MORE_LEAVES * last, beam)
     return n_levels % 2
 
 
-def rank_leaves(
-    leaves: Ints32, logs: Floats32, weights: Weights, allowed: Mask, labels: Ints32, scores: Floats32
-) -> None:
-    """Rank the allowed labels by their mean probability over trees in `labels` and `scores`, -1 and -inf so far.
+def rank_leaves(leaves: Ints32, logs: Floats32, weights: Weights, places: Places) -> None:
+    """Rank the allowed labels by their mean probability over trees.
 
     `leaves` and `logs` are those of `search_tree`, with trees as their first axis. The probability is 0 in a tree whose
     beam did not reach the label.
     """
     if len(leaves) == 1:
-        _rank_found(leaves[0], logs[0], weights, allowed, labels, scores)
+        _rank_found(leaves[0], logs[0], weights, places)
     else:
-        totals, found = np.zeros(len(allowed), np.float32), np.empty(len(allowed), np.int32)
-        _rank_means(leaves, logs, weights, allowed, totals, found, labels, scores)
+        totals, found = np.zeros(len(places.allowed), np.float32), np.empty(len(places.allowed), np.int32)
+        _rank_means(leaves, logs, weights, places, totals, found)
 
 
 @njit(nogil=True, cache=True)
-def _rank_found(
-    leaves: Ints32, logs: Floats32, weights: Weights, allowed: Mask, labels: Ints32, scores: Floats32
-) -> None:
+def _rank_found(leaves: Ints32, logs: Floats32, weights: Weights, places: Places) -> None:
     """Rank the labels of one tree; most are far below the last place, which is seen without their probability."""
+    labels, scores, allowed = places
     for row in range(len(leaves)):
         least = np.float32(-np.inf)
         for place in range(leaves.shape[1]):
@@ -385,16 +360,10 @@ def _rank_found(
 
 @njit(nogil=True, cache=True)
 def _rank_means(
-    leaves: Ints32,
-    logs: Floats32,
-    weights: Weights,
-    allowed: Mask,
-    totals: Floats32,
-    found: Ints32,
-    labels: Ints32,
-    scores: Floats32,
+    leaves: Ints32, logs: Floats32, weights: Weights, places: Places, totals: Floats32, found: Ints32
 ) -> None:
     """Rank by means over trees; `totals`, by label, are all 0."""
+    labels, scores, allowed = places
     n_trees, n_rows, beam = leaves.shape
     for row in range(n_rows):
         n_found = 0

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
-from tacit.arrays import Floats32, Ints32
+from tacit.arrays import Floats32, Ints32, Mask
+
+
+class Places(NamedTuple):
+    """Where the best labels of each row go: -1 and -inf, and stay so where there are fewer."""
+
+    labels: Ints32
+    scores: Floats32
+    allowed: Mask  # labels that may be ranked
 
 
 @njit(nogil=True, cache=True, inline="always")

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from numba import njit
 
 from tacit.arrays import AnyArray, Floats32, Floats64, Integers, Ints32, Ints64, Mask, UInts32, UInts64
-from tacit.kernels.best import insert
+from tacit.kernels.best import Places, insert
 from tacit.kernels.dense import Rows
 
 _ROOT_SHARE, _LESS_PER_LEVEL = 0.4, 0.05  # minimum share near the root, where following both branches costs most
@@ -81,15 +81,6 @@ class _Descent(NamedTuple):
     nodes: Ints32
     shares: Floats32
     margins: Floats64
-
-
-class Places(NamedTuple):
-    """Where the best labels of each row go: -1 and -inf, and stay so where there are fewer."""
-
-    labels: Ints32
-    scores: Floats32
-    allowed: Mask  # labels that may be ranked
-    n_trees: int
 
 
 class _Votes(NamedTuple):
@@ -229,7 +220,7 @@ def _add_votes(reached: Reached, row: int, leaves: ForestLeaves, scratch: _Votes
 
 
 def rank_labels_of_leaves(
-    rows: LevelRows, reached: Reached, leaves: ForestLeaves, centres: CentreLevels | None, places: Places
+    rows: LevelRows, reached: Reached, leaves: ForestLeaves, n_trees: int, centres: CentreLevels | None, places: Places
 ) -> None:
     """Rank the allowed labels of each row by their mean over the trees, if it is above zero.
 
@@ -239,14 +230,14 @@ def rank_labels_of_leaves(
     n = len(places.allowed)
     scratch = _Votes(np.zeros(n, np.float32), np.empty(n + 1, np.int32), np.zeros(n, np.bool_), np.zeros(n, np.int64))
     if centres is None:
-        _rank_votes(reached, leaves, scratch, places)
+        _rank_votes(reached, leaves, n_trees, scratch, places)
     else:
-        _rank_by_nearness(rows, reached, leaves, centres, scratch, places)
+        _rank_by_nearness(rows, reached, leaves, n_trees, centres, scratch, places)
 
 
 @njit(nogil=True, cache=True)
-def _rank_votes(reached: Reached, leaves: ForestLeaves, scratch: _Votes, places: Places) -> None:
-    votes, allowed, n_trees = scratch.votes, places.allowed, places.n_trees
+def _rank_votes(reached: Reached, leaves: ForestLeaves, n_trees: int, scratch: _Votes, places: Places) -> None:
+    votes, allowed = scratch.votes, places.allowed
     for row in range(len(places.labels)):
         best, best_scores = places.labels[row], places.scores[row]
         for label in scratch.listed[: _add_votes(reached, row, leaves, scratch)]:
@@ -260,13 +251,14 @@ def _rank_by_nearness(
     rows: LevelRows,
     reached: Reached,
     leaves: ForestLeaves,
+    n_trees: int,
     centres: CentreLevels,
     scratch: _Votes,
     places: Places,
 ) -> None:
     """Entries of the centres come by feature: a row meets only those of its own features."""
     votes, products, alpha = scratch.votes, scratch.products, centres.alpha
-    allowed, n_trees = places.allowed, places.n_trees
+    allowed = places.allowed
     for row in range(len(places.labels)):
         square, n_products = 0.0, np.int64(0)
         for entry in range(rows.starts[row], rows.starts[row + 1]):

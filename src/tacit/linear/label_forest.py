@@ -13,7 +13,8 @@ import numpy.typing as npt
 from tacit.arrays import Floats32, Ints32, Ints64, Mask
 from tacit.core.features import FeatureMatrix, dense_part, sparse_part
 from tacit.core.ranking import Ranking
-from tacit.kernels.beam_search import Scoring, SearchedRows, Weights, rank_leaves, search_tree
+from tacit.kernels.beam_search import Scoring, Search, SearchedRows, Weights, rank_leaves, search_tree
+from tacit.kernels.best import Places
 from tacit.numerics.clusters import LabelClusters
 from tacit.numerics.compact import all_halves
 from tacit.runtime.memory import return_freed
@@ -143,9 +144,9 @@ class LabelForest:
         weights, n_best = self._weights(), k if is_one and k <= _MOST_BEST else 0
         scoring = Scoring(allowed, self._open_nodes(allowed), power, np.float32(path_weight))
         for tree, starts in enumerate(self.level_starts):
-            search_tree(rows, dense, starts, weights, scoring, n_best, leaves[tree], logs[tree])
+            search_tree(Search(rows, starts, weights, scoring), dense, n_best, leaves[tree], logs[tree])
         ranking = Ranking.empty(X.shape[0], k)
-        rank_leaves(leaves, logs, weights, allowed, ranking.labels, ranking.scores)
+        rank_leaves(leaves, logs, weights, Places(ranking.labels, ranking.scores, allowed))
         return ranking
 
     def _weights(self) -> Weights:

@@ -12,13 +12,13 @@ from scipy import sparse
 
 from tacit.arrays import Floats32, Integers, Ints8, Ints16, Ints32, Ints64, Mask, UInts32, UInts64
 from tacit.core.ranking import Ranking
+from tacit.kernels.best import Places
 from tacit.kernels.dense import Rows
 from tacit.kernels.forest_ranking import (
     CentreLevels,
     ForestLeaves,
     ForestNodes,
     LevelRows,
-    Places,
     find_leaves,
     leaf_residuals,
     quantised,
@@ -93,8 +93,8 @@ class Forest:
         nodes = ForestNodes(*(getattr(self, name) for name in ForestNodes._fields))
         leaves = ForestLeaves(self.leaf_starts, self.leaf_labels, self.leaf_levels, self.leaf_steps)
         reached, ranking = find_leaves(rows, nodes, min_share), Ranking.empty(X.shape[0], k)
-        places = Places(ranking.labels, ranking.scores, allowed, len(self.roots))
-        rank_labels_of_leaves(rows, reached, leaves, centres, places)
+        places = Places(ranking.labels, ranking.scores, allowed)
+        rank_labels_of_leaves(rows, reached, leaves, len(self.roots), centres, places)
         return ranking
 
 

@@ -7,16 +7,12 @@ import re
 
 from tacit.errors import ParameterError
 
-_LARGEST_SIZE = 2**62  # bytes; what the system can be told of
-
 
 def parse_size(text: str | int) -> int:
     """Bytes of a size such as ``"8G"``, ``"500M"`` or ``"1.5GiB"``; units are powers of 1024."""
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?\s*", str(text), re.IGNORECASE)
     size = float(match[1]) * 1024 ** " kmgt".index(match[2].lower() or " ") if match else 0
-    if size >= _LARGEST_SIZE:
-        raise ParameterError(f"a size must be below {_LARGEST_SIZE >> 40:,}T, which no machine has; got '{text}'")
-    if size <= 0.5:
+    if not 0.5 < size < 2**62:
         raise ParameterError(f"a size is a number with K, M, G or T, such as 8G or 500M; got '{text}'")
     return round(size)
 

@@ -108,7 +108,6 @@ def import_optuna() -> Any:
 
 
 def _split(X: Any, Y: Any, validation: tuple[Any, Any] | None, seed: int) -> tuple[Any, Any, Any, Any]:
-    """Training features and labels, in random order, and those for validation."""
     features, labels = read_features(X), read_labels(Y)
     check_samples(features, labels.matrix)
     if validation is None:
@@ -123,7 +122,6 @@ def _split(X: Any, Y: Any, validation: tuple[Any, Any] | None, seed: int) -> tup
 
 
 def _study(storage: str | Path | None, identity: str) -> Any:
-    """An Optuna study with the trials of earlier runs, in an SQLite file or in memory."""
     optuna = import_optuna()
     from sqlalchemy.exc import SQLAlchemyError
 

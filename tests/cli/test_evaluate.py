@@ -124,13 +124,3 @@ def test_labels_are_found_by_their_former_names(tacit, model, articles):
     assert metrics() == pytest.approx(before)
     assert tacit("labels", model, "merge", "vehicles", "fruit", "--into", "things").code == 0
     assert metrics()["P@1"] >= before["P@1"]  # cars and fruit are one label, in the data too
-
-
-def test_labels_that_the_model_does_not_know_are_named(tacit, model, tmp_path):
-    other = tmp_path / "other.csv"
-    other.write_text(
-        "id,title,body,tags\nx1,clutch,gear and more,cars\nx2,violin,string,strings\nx3,harp,bow,strings\n"
-    )
-    shown = tacit("evaluate", model, other, *FIELDS)
-    assert "66.7% of what is to be found" in shown.err
-    assert "'strings'" in shown.err

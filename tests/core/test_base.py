@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from typing import ClassVar
 
 import numpy as np
@@ -118,22 +117,6 @@ def test_many_samples_are_scored_in_blocks(fitted, data, monkeypatch):
     expected = fitted.decision_function(data.X)
     monkeypatch.setattr("tacit.core.base._DENSE_AT_A_TIME", 7 * N_LABELS)
     assert np.array_equal(fitted.decision_function(data.X), expected)
-
-
-def test_more_than_a_gibibyte_is_refused_before_it_is_taken():
-    X = sparse.csr_matrix(np.ones((1400, 1)))
-    Y = sparse.csr_matrix((np.ones(1400), np.arange(1400), np.arange(1401)), shape=(1400, 200_000))
-    model = tacit.Popularity().fit(X, Y)
-    tracemalloc.start()
-    with pytest.raises(DataError, match=r"1400 samples and 200000 labels take 1.04 GiB; use rank\(X, k\), or fewer"):
-        model.decision_function(X)
-    with pytest.raises(DataError, match=r"take 1.04 GiB; use predict_proba\(X, k\), or fewer samples at a time"):
-        model.predict_proba(X)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert peak < 10e6
-    assert model.decision_function(X[:2]).shape == (2, 200_000)
-    assert model.predict_proba(X, k=2).nnz == 2800
 
 
 # -- probabilities ----------------------------------------------------------------------------------------

@@ -169,6 +169,5 @@ def _count(assignment: str) -> tuple[str, float]:
 
 
 def _samples(tagger: Tagger, file: Path, source: dict[str, Any]) -> Any:
-    """Texts or features from a file, as the tagger takes them; labels in the file are ignored."""
     blocks = [block.samples for block in stream_unlabelled(file, tagger, **source)]
     return [text for block in blocks for text in block] if tagger.takes_texts else sparse.vstack(blocks, format="csr")

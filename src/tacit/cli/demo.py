@@ -70,7 +70,6 @@ def _print_sizes(made: SyntheticData, train: Dataset, test: Dataset) -> None:
 
 
 def _print_examples(tagger: Tagger, test: Dataset) -> None:
-    """Print what the tagger suggests for the first samples, with probabilities, beside their true labels."""
     suggested = tagger.suggest(texts_of(test)[:N_EXAMPLES], k=K_EXAMPLES)
     rows = []
     for truth, labels in zip(label_lists(test), suggested, strict=False):

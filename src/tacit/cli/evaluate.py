@@ -8,10 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 
 from tacit.cli.options import (
-    COUNT,
     PATH,
     data_argument,
     input_options,
@@ -24,7 +22,6 @@ from tacit.cli.options import (
 from tacit.cli.say import say
 from tacit.cli.source import load_tagger, read_labelled
 from tacit.cli.tables import LEGEND, percent, print_bands, print_metrics, print_table
-from tacit.core.labels import label_counts
 from tacit.core.ranking import Ranking
 from tacit.data.dataset import Dataset, inputs_of
 from tacit.evaluation.bands import BandResult, evaluate_by_band
@@ -71,22 +68,10 @@ def evaluate(
         click.echo(json.dumps(_as_json(tagger, dataset, ranking) | {"share_in_training": known}, indent=1))
     else:
         print_evaluation(tagger, dataset, ranking)
-    for note in (note_on_overlap(known, str(data)), _note_on_unknown(tagger, dataset)):
-        if note:
-            click.echo(note, err=True)
+    if note := note_on_overlap(known, str(data)):
+        click.echo(note, err=True)
     if report is not None:
         say(f"report: {report}", err=as_json)
-
-
-def _note_on_unknown(tagger: Tagger, dataset: Dataset) -> str:
-    """What of the data the model cannot find, because it has no such labels."""
-    is_unknown = np.array([tagger.known(str(name)) is None for name in dataset.label_names])
-    counts = label_counts(dataset.Y) * is_unknown
-    if not counts.any():
-        return ""
-    share = counts.sum() / max(dataset.Y.sum(), 1)
-    example = dataset.label_names[int(np.argmax(counts))]
-    return f"note: {share:.1%} of what is to be found are labels unknown to the model, such as '{example}'"
 
 
 def _as_json(tagger: Tagger, dataset: Dataset, ranking: Ranking) -> dict[str, Any]:
@@ -121,12 +106,11 @@ def print_evaluation(tagger: Tagger, dataset: Dataset, ranking: Ranking) -> None
 @click.argument("a", type=PATH)
 @click.argument("b", type=PATH)
 @data_argument
-@click.option("--resamples", type=COUNT, default=1000, show_default=True, help="Bootstrap resamples.")
 @json_option
 @seed_option
 @untagged_option
 @input_options
-def compare(a: Path, b: Path, data: Path, resamples: int, as_json: bool, seed: int, **source: Any) -> None:
+def compare(a: Path, b: Path, data: Path, as_json: bool, seed: int, **source: Any) -> None:
     """Compare the models A and B on DATA: metrics of both, and confidence intervals of the differences.
 
     \b
@@ -135,9 +119,7 @@ def compare(a: Path, b: Path, data: Path, resamples: int, as_json: bool, seed: i
     models = [Tagger.load(path) for path in (a, b)]
     dataset = read_labelled(data, source, models[0], err=as_json)
     inputs = [inputs_of(model, dataset) for model in models]
-    differences = compare_models(
-        models[0], inputs[0], models[1], inputs[1], dataset.Y, dataset.label_names, n_bootstrap=resamples, seed=seed
-    )
+    differences = compare_models(models[0], inputs[0], models[1], inputs[1], dataset.Y, dataset.label_names, seed=seed)
     if as_json:
         click.echo(json.dumps([asdict(difference) for difference in differences], indent=1))
     else:

@@ -51,7 +51,7 @@ def _facts_of(path: Path) -> dict[str, Any]:
     model, card = tagger._fitted_model(), tagger.card_
     counts, kept = np.asarray(model.label_counts_), tagger.training_
     by_band = np.bincount(band_of_labels(counts, len(counts)), minlength=len(BANDS))
-    facts: dict[str, Any] = {
+    return {
         "model": tagger.model_name_,
         "kind": "tagger" if manifest["model"] == "Tagger" else "estimator",
         "input": "texts" if tagger.takes_texts else "features",
@@ -81,11 +81,8 @@ def _facts_of(path: Path) -> dict[str, Any]:
         "held_out_metrics": card.get("held_out_metrics") or {},
         "labels_by_band": {name: int(n) for (name, _), n in zip(BANDS, by_band, strict=True)},
         "changes": tagger.history(),
+        "encoder": None if tagger.encoding_ is None else tagger.encoding_.shown,
     }
-    if tagger.encoding_ is not None:
-        facts["encoder"] = f"{tagger.encoding_.shown}, {len(tagger.encoding_.center)} dimensions"
-        facts["weight of vectors"] = tagger.encoding_.weight
-    return facts
 
 
 def _shown(value: Any) -> str:

@@ -78,19 +78,12 @@ def _acts(path: Path) -> Sequence[Act] | None:
     """The acts in a ledger or an export of one; None if the file holds judgements."""
     if is_ledger(path):
         return Ledger(path).read().acts
-    if path.suffix.lower() in (".csv", ".tsv", ".xlsx") or not _is_export(path):
-        return None
-    return parse_lines(text_lines(path), lambda line, why: FileError(path, why, line=line))
-
-
-def _is_export(path: Path) -> bool:
-    """Whether the first line is an act."""
-    first = next((line for _, line in text_lines(path) if line.strip()), "")
+    first = next((line for _, line in text_lines(path) if line.strip()), "") if path.suffix == ".jsonl" else ""
     try:
-        record = json.loads(first)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(record, dict) and {"id", "kind"} <= record.keys()
+        is_act = {"id", "kind"} <= json.loads(first).keys()
+    except (ValueError, AttributeError, RecursionError):
+        is_act = False
+    return parse_lines(text_lines(path), lambda line, why: FileError(path, why, line=line)) if is_act else None
 
 
 def _judgements(

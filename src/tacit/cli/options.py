@@ -47,8 +47,6 @@ def all_of(*options: Callable[[Function], Function]) -> Callable[[Function], Fun
 
 
 def _cluster_option(function: Function) -> Function:
-    """Add an option that runs the tasks of a command on a cluster."""
-
     @functools.wraps(function)
     def run(*arguments: Any, address: str | None, **options: Any) -> Any:
         from tacit.runtime.cluster import on_cluster  # imports much, which other commands need not

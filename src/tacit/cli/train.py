@@ -138,7 +138,6 @@ def train(
 def _train_and_save(
     tagger: Tagger, dataset: Dataset, out: Path, *, held_out: Dataset | None = None, acts: Any = None, **options: Any
 ) -> None:
-    """Train with a checkpoint beside `out`, save the model there and print its metrics."""
     with progress_shown(), checkpoint(out.with_name(out.name + ".partial")) as kept:
         nothing = "nothing was finished; run the same command to start again"
         finished = f"finished tasks are kept in {kept.folder}; run the same command to resume"
@@ -159,14 +158,12 @@ def _train_and_save(
 
 
 def _tagger(name: str, assignments: tuple[str, ...], **own: Any) -> Tagger:
-    """A tagger whose model and parameters have been checked."""
     automatic = name.lower() == "auto"
     cls = import_model(CANDIDATES[0] if automatic else name)
     return Tagger(model="auto" if automatic else name_of(cls), **own, **parse_parameters(cls, assignments))
 
 
 def _print_results(tagger: Tagger, held_out: Dataset | None) -> None:
-    """Print metrics on the validation samples, or else those measured during calibration."""
     if held_out is not None:
         print_evaluation(tagger, held_out, ranking_of(tagger, held_out))
     elif tagger.card_["held_out_metrics"]:

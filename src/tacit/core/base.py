@@ -57,7 +57,6 @@ Idf = Annotated[
 
 _ROWS_PER_TASK = 1024  # of a ranking
 _THRESHOLD_SAMPLE = 2000  # training rows that set the threshold
-_MOST_DENSE_BYTES = 1 << 30  # of the scores of all labels
 _DENSE_AT_A_TIME = 1 << 23  # scores that are put into columns together
 
 
@@ -163,7 +162,6 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _features(self, X: Any) -> FeatureMatrix:
-        """Checked and scaled features, from what a user passes to a fitted model."""
         return self._scaled(self._checked(X))
 
     def _checked(self, X: Any, *, is_fit: bool = False) -> FeatureMatrix:
@@ -186,7 +184,6 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
         return bool(getattr(self, "normalize", False))
 
     def _check_parts(self, X: FeatureMatrix) -> None:
-        """Raise unless X has the parts that the model was trained on."""
         trained = (self.n_features_in_, getattr(self, "n_dense_in_", 0), getattr(self, "dense_weight_", 0.0))
         given = (X.shape[1], X.dense.shape[1], X.weight) if isinstance(X, Features) else (X.shape[1], 0, 0.0)
         if given != trained:
@@ -196,7 +193,6 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
             )
 
     def _keep_if(self, **values: Any) -> None:
-        """Set fitted attributes; those that are None are removed."""
         for name, value in values.items():
             if value is not None:
                 setattr(self, name, value)
@@ -266,32 +262,19 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
     def _rank_filled(self, X: FeatureMatrix, k: int, allowed: Mask | None) -> Ranking:
         ranking = self._rank(X, k, allowed)
         if (ranking.labels[:, -1] == NO_LABEL).any():
-            order = self._by_frequency()
+            order = np.argsort(-self.label_counts_, kind="stable").astype(np.int32)  # the most frequent first
             others = order if allowed is None else order[allowed[order]]
             fill_open_places(ranking.labels, ranking.scores, others, self.unranked_score)
         return ranking
 
-    def _by_frequency(self) -> npt.NDArray[np.int32]:
-        """All labels, the most frequent first: the order of labels that the model does not rank."""
-        return np.argsort(-self.label_counts_, kind="stable").astype(np.int32)
-
     def decision_function(self, X: Any) -> npt.NDArray[np.float32]:
-        """Dense float32 scores of all labels, in the order of `classes_`, for tools that need them; at most 1 GiB."""
+        """Dense float32 scores of all labels, in the order of `classes_`, for tools that need them."""
         self._check_fitted()
         features, n_labels = self._features(X), len(self.classes_)
-        self._check_dense(features.shape[0], "use rank(X, k)")
         scores = np.empty((features.shape[0], n_labels), np.float32)
         for start, stop in row_blocks(len(scores), max(1, _DENSE_AT_A_TIME // n_labels)):
             scores[start:stop] = self._ranked(features[start:stop], n_labels, None).to_dense()
         return scores
-
-    def _check_dense(self, n_samples: int, instead: str) -> None:
-        n_labels = len(self.classes_)
-        if (n_bytes := 4 * n_samples * n_labels) > _MOST_DENSE_BYTES:
-            raise DataError(
-                f"scores of all labels must fit into 1 GiB; {n_samples} samples and {n_labels} labels take "
-                f"{n_bytes / 2**30:.2f} GiB; {instead}, or fewer samples at a time"
-            )
 
     def _has_probabilities(self) -> bool:
         if self._link is None:
@@ -303,15 +286,13 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any, k: int | None = None) -> sparse.csr_matrix:
-        """Probabilities of the `k` most probable labels of each sample; by default of all, if they fit into 1 GiB.
+        """Probabilities of the `k` most probable labels of each sample; by default of all.
 
         Only models whose scores are probabilities or log-odds have this method; docs/metrics.md lists them. Returns a
         CSR matrix with columns in the order of `classes_`, which stores the labels of ``rank(X, k)``.
         """
         self._check_fitted()
         features, n_labels = self._features(X), len(self.classes_)
-        if k is None:
-            self._check_dense(features.shape[0], "use predict_proba(X, k)")
         n_places = n_labels if k is None else min(as_count(k, "k"), n_labels)
         ranking = self._ranked(features, n_places, None)
         probable = expit(ranking.scores) if self._link == "logistic" else np.clip(ranking.scores, 0, 1)

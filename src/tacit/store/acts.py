@@ -4,17 +4,6 @@
 
     {"id": "5f0c…", "time": "2026-03-01T12:00:00Z", "kind": "rename", "label": "motor cars", "name": "cars"}
 
-========  ==================================================================================================
-kind      fields
-========  ==================================================================================================
-add       ``name``, and any of ``examples``, ``cooccurs`` ({label: count}), ``description`` and ``parent``
-rename    ``label``, ``name``
-merge     ``labels``, ``into``
-retire    ``label``
-judge     ``judgements``: a list of ``{"text": …, "label": …, "accepted": true}``
-undo      ``of``: the id of the act to undo
-========  ==================================================================================================
-
 A sample is a text or, for a tagger trained on features, an object of values by feature: in ``examples`` as
 ``{"features": {"17": 1.0}}``, in a judgement under ``features`` in the place of ``text``.
 """
@@ -52,7 +41,7 @@ def _now() -> str:
 
 @dataclass(eq=False, slots=True)
 class Act:
-    """One change of a tagger after training; immutable. The head of this module lists kinds and their fields."""
+    """One change of a tagger after training; immutable. `_FIELDS` lists kinds and their fields."""
 
     kind: str
     content: Mapping[str, Any]

@@ -53,14 +53,13 @@ def replacing(path: Path) -> Iterator[Path]:
 
 def sync(path: Path) -> None:
     """Flush a file to disk, or a folder where its file system can."""
-    is_folder = path.is_dir()
-    if os.name == "nt" and is_folder:  # Windows cannot open a folder
+    if os.name == "nt" and path.is_dir():  # Windows cannot open a folder
         return
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     except OSError as error:
-        if not is_folder or error.errno not in _CANNOT_SYNC_FOLDERS:
+        if not path.is_dir() or error.errno not in _CANNOT_SYNC_FOLDERS:
             raise
     finally:
         with suppress(OSError):  # the content is synced

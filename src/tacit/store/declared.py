@@ -47,10 +47,7 @@ class Csr:
     shape: tuple[str, ...]  # the size of each axis; ``""`` allows any
 
     name: ClassVar = "a sparse matrix"
-
-    def fits(self, value: Any) -> bool:
-        """Whether a value is a matrix."""
-        return bool(sparse.issparse(value))
+    kind: ClassVar[type] = sparse.spmatrix
 
     def check_shape(self, value: Any, where: str, sizes: Sizes) -> None:
         """Raise unless type and shape are right; sets the values of new sizes."""
@@ -81,10 +78,7 @@ class Array(Csr):
     if_none: tuple[str, str] | None = None  # two sizes that must be equal if the value is None
 
     name: ClassVar = "an array"
-
-    def fits(self, value: Any) -> bool:
-        """Whether a value is an array."""
-        return isinstance(value, np.ndarray)
+    kind: ClassVar[type] = np.ndarray
 
     def check_shape(self, value: Any, where: str, sizes: Sizes) -> None:
         """Raise unless type and shape are right, and there are entries if there must be."""
@@ -251,7 +245,7 @@ def _check_sizes(value: Any, kind: Kind, where: str, sizes: Sizes) -> Csr | None
         sizes.update({name: sizes[other] for name, other in equal})
         return None
     if declared:
-        fitting = next((each for each in declared if each.fits(value)), None)
+        fitting = next((each for each in declared if isinstance(value, each.kind)), None)
         if fitting is None:
             _fail(where, f"must be {declared[0].name}; got {_called(value)}")
         fitting.check_shape(value, where, sizes)

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from tacit.arrays import Floats32, Integers, Ints32
 from tacit.errors import ModelFileError
 from tacit.numerics.rows import unit_rows
 from tacit.store.atomic import MALFORMED, read_arrays, write_arrays
@@ -24,16 +24,13 @@ _CSR_PARTS = ("data", "indices", "indptr")
 class Row(NamedTuple):
     """A sample scaled to unit length, as its non-zero features."""
 
-    indices: npt.NDArray[np.int32]
-    values: npt.NDArray[np.float32]
+    indices: Ints32
+    values: Floats32
 
 
 @dataclass(eq=False)
 class ActSamples:
-    """The samples of an act as feature rows and, for judgements, the scores of the tagger.
-
-    The scores depend on the preceding acts, which `after` identifies.
-    """
+    """The samples of an act and, for judgements, the scores of the tagger after the acts that `after` identifies."""
 
     rows: list[Row]
     scores: list[float]
@@ -51,8 +48,11 @@ def stacked(rows: Sequence[Row], n_features: int) -> sparse.csr_matrix:
 def rows_of(X: sparse.csr_matrix) -> list[Row]:
     """Split a matrix into rows, scaled to unit length."""
     X = unit_rows(X)
-    indices, values = X.indices.astype(np.int32, copy=False), X.data.astype(np.float32, copy=False)
-    return [Row(indices[a:b], values[a:b]) for a, b in pairwise(X.indptr.tolist())]
+    return _split(X.indices.astype(np.int32, copy=False), X.data.astype(np.float32, copy=False), X.indptr)
+
+
+def _split(indices: Ints32, values: Floats32, indptr: Integers) -> list[Row]:
+    return [Row(indices[first:last], values[first:last]) for first, last in pairwise(indptr.tolist())]
 
 
 def write_samples(path: Path, base: str, by_act: Mapping[str, ActSamples], n_features: int) -> None:
@@ -75,7 +75,7 @@ def read_samples(path: Path, base: str, n_features: int) -> dict[str, ActSamples
         indices, values = arrays["indices"].astype(np.int32), arrays["data"].astype(np.float32)
         if not np.isfinite(values).all():
             return {}
-        rows = iter([Row(indices[a:b], values[a:b]) for a, b in pairwise(arrays["indptr"].tolist())])
+        rows = iter(_split(indices, values, arrays["indptr"]))
         found = {
             str(name): ActSamples([next(rows) for _ in scores], [*map(float, scores)], str(after))
             for name, after, scores in about["acts"]

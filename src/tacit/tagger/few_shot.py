@@ -1,8 +1,7 @@
 """Scoring a label that has only a few examples, or nothing but a name.
 
 A sample is scored by its projection onto the direction of the examples, in standard deviations over all samples. How
-probable the label is at a given projection is measured once, in training, on labels with enough samples, by using only
-a few of their samples as examples.
+probable the label is there is measured in training, on labels of which only a few samples serve as examples.
 """
 
 from __future__ import annotations
@@ -52,10 +51,9 @@ def compressed(z: Floats64) -> Floats64:
 
 @dataclass(frozen=True, eq=False)
 class FewShot:
-    """Mean and variance of the training samples, and curves from projections to log-odds.
+    """Mean and variance of the training samples, scaled to unit length, and curves from projections to log-odds.
 
-    Samples are scaled to unit length. There is a curve by number of examples, ``"1"`` to ``"10"``, and ``"name"`` for
-    the name of a label as its only example.
+    There is a curve by number of examples, ``"1"`` to ``"10"``, and ``"name"`` for the name as the only example.
     """
 
     mean: Annotated[Floats32, Array("float32", ("n_features",))]

@@ -1,7 +1,6 @@
 """The folder that a tagger was loaded from, and the ledger in which its acts are recorded.
 
-An act is recorded under the lock of the ledger, after the acts of other processes have been read. It is checked against
-the labels at that moment.
+An act is recorded under the lock of the ledger, and checked against the labels after all acts of other processes.
 """
 
 from __future__ import annotations
@@ -34,16 +33,12 @@ _NEW_SHARE = 0.1  # ... or this share of all acts, if that is more
 
 @dataclass(frozen=True, eq=False)
 class Home:
-    """The folder that a tagger was loaded from, and its state at that time.
-
-    `changes` has the acts on disk. Besides those in the ledger, there are earlier acts in the folder if the ledger is
-    outside it.
-    """
+    """The folder that a tagger was loaded from, and its state at that time."""
 
     folder: Path
     manifest: Mapping[str, Any]
     ledger: Ledger  # in the folder, or outside it
-    changes: Changes
+    changes: Changes  # the acts on disk: those in the ledger, after those in the folder if it is outside
     mark: Mark  # how far the ledger was read
     stamp: Stamp | None  # changes when the base is replaced
     fitted: Mapping[str, Any]  # what was loaded, to detect whether the tagger was trained again
@@ -207,10 +202,7 @@ def _commit_own(tagger: Tagger, home: Home, own: Sequence[Act]) -> None:
 
 
 def _replace(tagger: Tagger, path: Path, origin: str | None) -> None:
-    """Write the base, of whose `origin` acts may be there, and then the acts that are not there.
-
-    The manifest determines which acts are valid, so that a crash cannot leave a mix of models.
-    """
+    """Write the base, of whose `origin` acts may be there, and then the acts that are not there."""
     own = tagger._changes.acts
     manifest = folder.replace(path, tagger, origin)
     found, ledger = folder.acts_in(path, manifest), Ledger(path.resolve() / ACTS)
@@ -223,10 +215,7 @@ def _replace(tagger: Tagger, path: Path, origin: str | None) -> None:
 
 
 def learn_from(tagger: Tagger, acts: Sequence[Act]) -> tuple[list[Act], dict[str, TacitError]]:
-    """Apply acts of a ledger or an export to a tagger, each once.
-
-    Returns those that were new, and the reasons why acts do not apply, by id.
-    """
+    """Apply acts to a tagger, each once; returns those that were new, and why some of them do not apply, by id."""
     known = {act.id for act in tagger._changes.acts}
     new = [act for act in acts if act.id not in known]
     later, refused = tagger._changes.tried(new)

@@ -49,10 +49,7 @@ class Learned:
 
 @dataclass(frozen=True, eq=False)
 class Near:
-    """A label defined by a few examples, or by texts that describe it; as further evidence, beside another part.
-
-    Further evidence counts half, as it is not independent of the first.
-    """
+    """A label defined by a few examples, or by texts that describe it: alone, or as further evidence beside `first`."""
 
     first: Part | None
     examples: tuple[Row, ...]
@@ -75,10 +72,9 @@ class Near:
 
 @dataclass(frozen=True, eq=False)
 class AnyOf:
-    """A noisy-or over other labels: given each of them, the label applies with probability `shares`.
+    """A noisy-or over other labels: given each of them, the label applies with probability `shares`; 1 if merged.
 
-    Merged labels have shares of 1. `power` discounts the joint evidence of several labels, which are not independent,
-    as samples often have several of them at once.
+    `power` discounts their joint evidence: samples often have several of them at once.
     """
 
     children: tuple[Part, ...]

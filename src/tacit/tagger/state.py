@@ -116,13 +116,7 @@ class State:
         return {column, *(each for each in self._merged if self._end(each) == column)}
 
     def find(self, label: Any, field: str = "", *, hint: bool = True) -> int:
-        """The column of a label, given its current name, a former name, or an alternative name in the vocabulary.
-
-        Raises
-        ------
-        UnknownLabelError, RetiredLabelError
-            If there is no label of this name, or it is retired; with `field`, and with `hint` the nearest names.
-        """
+        """The column of a label, given any of its names; an error, with a `hint` at others, if unknown or retired."""
         column, vocabulary = self.known(label), self.ground.vocabulary
         if column is None:
             is_concept = vocabulary is not None and str(label) in vocabulary
@@ -183,10 +177,7 @@ class State:
         return column not in self._changed and column not in self._retired
 
     def name_in_training(self, label: str) -> str | None:
-        """The name that a label has in the training data, whatever acts changed since; None if it is unknown.
-
-        For an added label, this is the name under which it was added.
-        """
+        """The name that a label has in the training data, or under which it was added; None if it is unknown."""
         column = self._first_of(label, self._named)
         if column is None:
             return None

@@ -53,13 +53,7 @@ class _NewSamples:
 
 
 def update(tagger: Tagger, samples: Any, tags: Any, label_names: Sequence[str] | None = None) -> str:
-    """Train a tagger on new samples, in place; return a summary. Those that it has with the same labels are left out.
-
-    Raises
-    ------
-    ParameterError
-        If the model cannot be trained incrementally and the tagger kept no training data.
-    """
+    """Train a tagger, in place, on those new samples that it does not have with the same labels; return a summary."""
     model, changes = tagger._fitted_model(), tagger._changes
     before = changes.state.ground.classes
     new = _new_samples(tagger, samples, tags, label_names)

@@ -95,7 +95,7 @@ class Served:
 
     @property
     def is_replaced(self) -> bool:
-        """Whether the folder has another model, which could not be loaded before."""
+        """Whether the folder has another model; one that could not be loaded is not tried again."""
         where = self.tagger._home
         known = None if where is None else where.stamp
         return stamp(self.folder / MANIFEST) not in (None, known, self._failed)

@@ -92,11 +92,7 @@ _SHORT = {"train": "trn", "dev": "val", "test": "tst"}
 
 
 def find(name: str, root: str | os.PathLike[str] | None = None) -> dict[str, Path]:
-    """The files of a data set that are on this machine, by part ("train", "dev", "test").
-
-    They are looked for in the folder `name` of `root` or of TACIT_DATA; parts that are not there are left out.
-    Any of the paths can be given to `tacit.load_data`.
-    """
+    """The files of a data set in the folder `name` of `root` or of TACIT_DATA, by part ("train", "dev", "test")."""
     folder = data_folder(root) / name
     if not folder.is_dir():
         folder = data_folder(root) / name.lower()
@@ -114,7 +110,7 @@ def find(name: str, root: str | os.PathLike[str] | None = None) -> dict[str, Pat
 def fetch(name: str, root: str | os.PathLike[str] | None = None, *, progress: Any = None) -> dict[str, Path]:
     """Download a data set into its folder unless it is there already, and return its files like `find`.
 
-    `progress` is a bar with the interface that pooch takes. Raises a `DownloadError` if the set cannot be had.
+    `progress` is a bar with the interface that pooch takes.
     """
     wanted, base = entry(name), data_folder(root)
     if found := find(wanted.name, base):

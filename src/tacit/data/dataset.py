@@ -49,10 +49,8 @@ class Dataset:
         return int(self.Y.shape[0])
 
     def __repr__(self) -> str:
-        features = None if self.X is None else f"{self.X.shape[1]:,} features"
-        texts = None if self.texts is None else "texts"
-        parts = f"{len(self):,} samples", f"{len(self.label_names):,} labels", features, texts
-        return f"Dataset({', '.join(filter(None, parts))})"
+        holds = "texts" if self.X is None else f"{self.X.shape[1]:,} features"
+        return f"Dataset({len(self):,} samples, {len(self.label_names):,} labels, {holds})"
 
     def rows(self, rows: Integers) -> Dataset:
         """Select samples; labels and features stay the same."""
@@ -160,7 +158,6 @@ class Table:
         return [np.array_equal(_positives(self.Y, row), _positives(Y, row)) for row in range(Y.shape[0])]
 
 
-def _positives(Y: sparse.csr_matrix, row: int) -> Integers:
+def _positives(Y: sparse.csr_matrix, row: int) -> Any:
     part = slice(Y.indptr[row], Y.indptr[row + 1])
-    found: Integers = Y.indices[part][Y.data[part] > 0]
-    return found
+    return Y.indices[part][Y.data[part] > 0]

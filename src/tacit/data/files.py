@@ -86,9 +86,7 @@ def check_encoding(name: str) -> str:
     try:
         "".encode(name)
     except (LookupError, ValueError):
-        raise ParameterError(
-            f"encoding must be the name of an encoding, such as utf-8, cp1252 or latin-1; got {name!r}"
-        ) from None
+        raise ParameterError(f"encoding must be one that Python knows, such as utf-8 or cp1252; got {name!r}") from None
     return name
 
 

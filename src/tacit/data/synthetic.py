@@ -104,6 +104,7 @@ class Recipe:
     def __post_init__(self) -> None:
         if self.n_samples < 2 or self.n_features < 1 or self.n_labels < 1:
             raise ParameterError("synthetic data need at least two samples, a feature and a label")
+        self.n_train = self.n_samples - round(self.test_share * self.n_samples)
         rng = self.generator(0)
         rank = rng.permutation(self.n_labels)
         mass = np.asarray(rank + 1 + HEAD_OFFSET, dtype=np.float64) ** -self.exponent
@@ -125,11 +126,6 @@ class Recipe:
         self.propensities = hidden if self.hide else np.ones(self.n_labels)
         n_test = self.n_samples - self.n_train
         self.is_unseen = self._choose_unseen(np.argsort(rank), n_test * expected, rng)
-
-    @property
-    def n_train(self) -> int:
-        """Number of rows before the first test row."""
-        return self.n_samples - round(self.test_share * self.n_samples)
 
     def generator(self, *key: int) -> np.random.Generator:
         """An independent random generator for each `key`."""
@@ -243,13 +239,9 @@ def label_name(topic: int, position: int, topic_size: int) -> str:
 def feature_names(ids: Iterable[int]) -> list[str]:
     """Name features by pronounceable words of at least three syllables, such as ``bakelo``."""
     shortest = len(SYLLABLES) + len(SYLLABLES) ** 2  # the number of words that have one or two syllables
-    return ["".join(_spell(shortest + _scattered(number), SYLLABLES)) for number in ids]
-
-
-def _scattered(number: int) -> int:
-    """Permute numbers, so that names of neighbouring numbers are not similar."""
-    group = len(SYLLABLES) ** 3
-    return number - number % group + number % group * 104_729 % group  # a prime, so no two collide
+    group = len(SYLLABLES) ** 3  # in which numbers are permuted, so that names of neighbours are not similar
+    scattered = (number - number % group + number % group * 104_729 % group for number in ids)  # by a prime
+    return ["".join(_spell(shortest + number, SYLLABLES)) for number in scattered]
 
 
 def _spell(number: int, parts: list[str]) -> list[str]:

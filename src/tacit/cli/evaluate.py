@@ -12,11 +12,10 @@ import click
 from tacit.cli.options import (
     PATH,
     data_argument,
-    input_options,
     json_option,
+    labelled_options,
     model_argument,
     seed_option,
-    untagged_option,
     vector_options,
 )
 from tacit.cli.say import say
@@ -39,8 +38,7 @@ from tacit.tagger.tagger import Tagger
 @click.option("--report", type=PATH, help="Write an HTML report to this file.")
 @json_option
 @vector_options
-@untagged_option
-@input_options
+@labelled_options
 def evaluate(
     model: Path, data: Path, report: Path | None, as_json: bool, encoder: str | None, vectors: Path | None,
     **source: Any,
@@ -108,8 +106,7 @@ def print_evaluation(tagger: Tagger, dataset: Dataset, ranking: Ranking) -> None
 @data_argument
 @json_option
 @seed_option
-@untagged_option
-@input_options
+@labelled_options
 def compare(a: Path, b: Path, data: Path, as_json: bool, seed: int, **source: Any) -> None:
     """Compare the models A and B on DATA: metrics of both, and confidence intervals of the differences.
 

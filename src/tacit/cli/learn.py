@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from tacit.cli.interrupt import keeps_model
-from tacit.cli.options import PATH, data_argument, input_options, jobs_option, model_argument, untagged_option
+from tacit.cli.options import PATH, data_argument, jobs_option, labelled_options, model_argument
 from tacit.cli.say import progress_shown, say
 from tacit.cli.source import read_labelled, read_records, remember_columns, text_columns, verdict
 from tacit.data.dataset import inputs_of
@@ -127,8 +127,7 @@ def _verdicts(
 @model_argument
 @data_argument
 @jobs_option
-@untagged_option
-@input_options
+@labelled_options
 def update(model: Path, data: Path, jobs: int, **source: Any) -> None:
     """Train MODEL on the new samples of DATA, and say what was done.
 

@@ -76,3 +76,4 @@ input_options = all_of(
     click.option("--max-line", metavar="SIZE", callback=parsed(parse_size), help="Longest line.  [default: 8M]"),
     click.option("--max-expansion", type=COUNT, help="Most bytes per compressed byte.  [default: 500]"),
 )
+labelled_options = all_of(untagged_option, input_options)

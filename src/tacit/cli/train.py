@@ -17,10 +17,9 @@ from tacit.cli.options import (
     all_of,
     computing_options,
     data_argument,
-    input_options,
+    labelled_options,
     max_memory_option,
     parsed,
-    untagged_option,
     vector_options,
     vocabulary_language_option,
 )
@@ -77,8 +76,7 @@ _model_options = all_of(
 @click.option("--discard-acts", "acts", flag_value="discard", help="Drop the changes and feedback of the model at OUT.")
 @click.option("--dry-run", is_flag=True, help="Estimate time, memory and model size roughly, and stop.")
 @computing_options
-@untagged_option
-@input_options
+@labelled_options
 def train(
     data: Path, name: str, out: Path, assignments: tuple[str, ...], valid: str | None,
     cooccurrence: Path | None, vocabulary: Path | None, vocabulary_language: str, language: str, no_names: bool,
@@ -195,8 +193,7 @@ def split_off(dataset: Dataset, valid: str, seed: int, source: dict[str, Any]) -
 @click.option("--storage", type=PATH, help="File for finished trials: the same command resumes from there.")
 @_model_options
 @computing_options
-@untagged_option
-@input_options
+@labelled_options
 def tune(
     data: Path, name: str, target: str, budget: float | None, trials: int | None, storage: Path | None,
     valid: str | None, assignments: tuple[str, ...], features: str, seed: int, jobs: int, **source: Any,

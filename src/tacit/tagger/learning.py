@@ -104,7 +104,7 @@ def learn(
     the `groups` of samples that are alike one is held out at most, and the others left out.
     """
     if validation is not None:
-        return _encoded(data, *_judged(data, data, *validation, seed))
+        return _encoded(data, *_judged(data, data, validation, seed))
     # At random: a split that spares rare labels would have more of them held out than new samples bring.
     order = one_of_each(np.random.default_rng(seed).permutation(data.X.shape[0]), groups)
     sizes = _held_out_sizes(data, order) if hold_out else [0]
@@ -116,7 +116,7 @@ def learn(
     if len(sizes) > 1:
         return _encoded(data, *_cross_fitted(data, parts, groups, seed))
     announce(f"holding out {sizes[0]:,} samples to calibrate the scores")
-    found, weight = _held_out_once(data, parts[0], rest, seed)
+    found, weight = _judged(data, data.rows(rest), parts[0], seed)
     if data.X.shape[0] - len(rest) > _NEGLIGIBLE * data.X.shape[0]:
         announce("training again on all samples")
         found = replace(found, model=data.model)  # frees memory that the second training needs
@@ -147,13 +147,9 @@ def _held_out_sizes(data: Prepared, order: Ids) -> list[int]:
     return sizes[: int(np.searchsorted(np.cumsum(sizes), _ENOUGH)) + 1]
 
 
-def _held_out_once(data: Prepared, held_out: Ids, rest: Ids, seed: int) -> tuple[Fitted, float]:
-    others = data.rows(rest)
-    return _judged(data, others, data.held_out(held_out, others), data.labels_of(held_out), seed)
-
-
-def _judged(data: Prepared, rest: Prepared, held: Inputs, labels: Labels, seed: int) -> tuple[Fitted, float]:
+def _judged(data: Prepared, rest: Prepared, others: Ids | tuple[Inputs, Labels], seed: int) -> tuple[Fitted, float]:
     """A model of the `rest` of the samples, calibrated on others, with the best weight of vectors, and that weight."""
+    held, labels = others if isinstance(others, tuple) else (data.held_out(others, rest), data.labels_of(others))
     model, weight = best_fit(rest, held, labels, seed)
     X = mixed(held.X, held.vectors, weight)
     if rest.naming is None or held.matches is None:

@@ -230,9 +230,7 @@ def counted_on(
     if meaning is not None:
         meaning = meaning.ordered(places(before, labels))
     if samples is not None:
-        place = {str(label): column for column, label in enumerate(classes.tolist())}
-        columns = np.array([place[str(label)] for label in before.tolist()[: samples.labels.shape[1]]], np.intp)
-        samples = samples.extended(X, Y, columns)
+        samples = samples.extended(X, Y, places(classes.tolist(), before.tolist()[: samples.labels.shape[1]]))
     known: dict[str, Any] = {"index": index, "counts": counts, "others": others, "samples": samples, "meaning": meaning}
     return replace(evidence, n_labels=len(labels), **known)
 

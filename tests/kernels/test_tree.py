@@ -28,7 +28,7 @@ def random_matrix(seed: int, n_rows: int, n_columns: int, density: float = 0.3) 
 def columns_of(
     X: sparse.csr_matrix, samples: np.ndarray, signs: np.ndarray, costs: np.ndarray, least_slope: float = 1.0
 ) -> tree.Columns:
-    scratch = tree._feature_scratch(as_rows(X), X.shape[1], X.shape[0])
+    scratch = tree.feature_scratch(as_rows(X), X.shape[1], X.shape[0])
     columns = tree.useful_columns(as_rows(X), samples, signs, costs, BIAS, least_slope, scratch)
     assert not scratch.slopes.any()
     return columns

@@ -116,6 +116,17 @@ class Plane(NamedTuple):
     points: Floats64  # (n_samples, 3): slope and curvature of the loss by the margin, and the margin
 
 
+class Growing(NamedTuple):
+    """What the nodes of a tree have in common: features, gains of labels, random bits by sample, rules and scratch."""
+
+    X: FeatureRows
+    Y: Rows
+    coins: Ints64
+    rules: Rules
+    labels: LabelScratch
+    features: FeatureScratch
+
+
 # -- sides ------------------------------------------------------------------------------------------------
 
 
@@ -123,6 +134,15 @@ def label_scratch(n_labels: int) -> LabelScratch:
     """Scratch arrays for alternations."""
     ranked = np.empty((2, n_labels + 1), np.int32)
     return LabelScratch(np.zeros((2, n_labels)), np.zeros(n_labels), ranked, rank_discounts(n_labels))
+
+
+def feature_scratch(X: FeatureRows, n_features: int, jury: int) -> FeatureScratch:
+    """Scratch arrays for the columns of nodes of at most `jury` deciding samples."""
+    n_deciding, longest = min(len(X.starts) - 1, jury), int(np.diff(X.starts).max(initial=0))
+    n_entries = min(len(X.ids), n_deciding * longest) + n_deciding
+    slopes, touched = np.zeros((n_features, 2), np.float32), np.empty(n_features + 1, np.int32)
+    rows, values = np.empty(n_entries, np.uint32), np.empty(n_entries, np.float32)
+    return FeatureScratch(slopes, slopes.view(np.int32), touched, rows, values)
 
 
 @functools.lru_cache(maxsize=1)  # trees of a forest share it
@@ -483,18 +503,9 @@ def route(X: FeatureRows, samples: Ints32, plane: Stored, weights: Ints32, sides
 
 
 @njit(nogil=True, cache=True, inline="always")
-def split_node(
-    X: FeatureRows,
-    Y: Rows,
-    samples: Ints32,
-    sides: Ints8,
-    coins: Ints64,
-    depth: int,
-    rules: Rules,
-    labels: LabelScratch,
-    features: FeatureScratch,
-) -> Stored:
+def split_node(growing: Growing, samples: Ints32, sides: Ints8, depth: int) -> Stored:
     """Find a hyperplane for a node and set the sides of its samples; all on one side if there is none."""
+    X, Y, coins, rules, labels, features = growing
     plane: Stored = (np.empty(0, np.int32), np.empty(0, np.int8), 0.0, 0.0)
     for i in range(len(sides)):
         sides[i] = 0
@@ -580,9 +591,9 @@ def grow_tree(
     )
     order, sides = np.arange(n_samples, dtype=np.int32), np.zeros(n_samples, np.int8)
     stack = np.empty((n_samples + 1, 4), np.int64)
-    n_inner, n_leaves, features, levels = _grow(
-        X, n_features, Y, worth, coins, rules, label_scratch(n_labels), order, sides, stack, room
-    )
+    scratch = label_scratch(n_labels), feature_scratch(X, n_features, rules.jury)
+    growing = Growing(X, Y, coins, rules, *scratch)
+    n_inner, n_leaves, features, levels = _grow(growing, worth, order, sides, stack, room)
     n_weights, n_scores = room.weight_starts[n_inner], room.leaf_starts[n_leaves]
     return Tree(
         room.children[:n_inner],
@@ -599,17 +610,7 @@ def grow_tree(
 
 @njit(nogil=True, cache=True)
 def _grow(
-    X: FeatureRows,
-    n_features: int,
-    Y: Rows,
-    worth: Floats32,
-    coins: Ints64,
-    rules: Rules,
-    labels: LabelScratch,
-    order: Ints32,
-    all_sides: Ints8,
-    stack: Ints64,
-    tree: Tree,
+    growing: Growing, worth: Floats32, order: Ints32, all_sides: Ints8, stack: Ints64, tree: Tree
 ) -> tuple[int, int, Ints32, Ints8]:
     """Grow a tree in the room that is given; return how many inner nodes and leaves it has, and its weights.
 
@@ -617,14 +618,14 @@ def _grow(
     its place among the children.
     """
     children, terms, weight_starts, weight_features, weight_levels, leaf_starts, leaf_labels, scores, leaf_of = tree
-    n_samples, features = len(coins), _feature_scratch(X, n_features, rules.jury)
-    stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = 0, n_samples, 0, -1
+    Y, rules, labels = growing.Y, growing.rules, growing.labels
+    stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = 0, len(order), 0, -1
     n_inner, n_leaves, n_open = 0, 0, 1
     while n_open > 0:
         n_open -= 1
         start, stop, depth, slot = stack[n_open, 0], stack[n_open, 1], stack[n_open, 2], stack[n_open, 3]
         samples, sides = order[start:stop], all_sides[start:stop]
-        plane = split_node(X, Y, samples, sides, coins, depth, rules, labels, features)
+        plane = split_node(growing, samples, sides, depth)
         if is_one_sided(sides):
             node, end = -1 - n_leaves, leaf_starts[n_leaves]
             for sample in samples:
@@ -647,16 +648,3 @@ def _grow(
         if slot >= 0:
             children[slot // 2, slot % 2] = node
     return n_inner, n_leaves, weight_features, weight_levels
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _feature_scratch(X: FeatureRows, n_features: int, jury: int) -> FeatureScratch:
-    n_rows, longest = len(X.starts) - 1, 0
-    for row in range(n_rows):
-        length: int = np.int64(X.starts[row + 1] - X.starts[row])  # type: ignore[assignment]
-        longest = max(longest, length)
-    n_deciding = min(n_rows, jury)
-    n_entries = min(len(X.ids), n_deciding * longest) + n_deciding
-    slopes, touched = np.zeros((n_features, 2), np.float32), np.empty(n_features + 1, np.int32)
-    rows, values = np.empty(n_entries, np.uint32), np.empty(n_entries, np.float32)
-    return FeatureScratch(slopes, slopes.view(np.int32), touched, rows, values)

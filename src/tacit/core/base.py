@@ -169,10 +169,12 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
         features = read_features(X, None if is_fit else 0 < n_dense == self.n_features_in_)
         if not is_fit and (isinstance(X, Features) or 0 < n_dense < self.n_features_in_):
             self._check_parts(features)
-        try:
-            validate_data(self, X, reset=is_fit, skip_check_array=True)
-        except ValueError as error:
-            raise DataError(str(error)) from error
+        nameless = isinstance(X, Features | sparse.csr_matrix) and not hasattr(self, "feature_names_in_")
+        if is_fit or not nameless or features.shape[1] != self.n_features_in_:  # it costs as much as ranking a row
+            try:
+                validate_data(self, X, reset=is_fit, skip_check_array=True)
+            except ValueError as error:
+                raise DataError(str(error)) from error
         if is_fit:
             dense, weight = (features.dense.shape[1], features.weight) if isinstance(features, Features) else (0, 0.0)
             self._keep_if(n_dense_in_=dense or None, dense_weight_=weight if dense else None)

@@ -33,15 +33,29 @@ def check_indices(matrix: Any, what: str) -> None:
     """Raise unless a sparse matrix has two dimensions and all its indices lie inside its shape."""
     if len(matrix.shape) != 2:
         raise DataError(f"{what} must have two dimensions; got shape {matrix.shape}")
-    try:
-        if matrix.format == "coo":
-            sparse.coo_matrix((matrix.data, (matrix.row, matrix.col)), shape=matrix.shape)
-        elif matrix.format in ("csr", "csc"):
-            compressed = sparse.csr_matrix if matrix.format == "csr" else sparse.csc_matrix
-            parts = (matrix.data, matrix.indices, matrix.indptr)
-            compressed(parts, shape=matrix.shape, copy=False).check_format(full_check=True)
-    except ValueError as error:
-        raise DataError(f"{what} is a broken sparse matrix ({error}); build it again from its parts") from error
+    if matrix.format in ("csr", "csc"):
+        major, minor = matrix.shape if matrix.format == "csr" else matrix.shape[::-1]
+        indptr, indices = matrix.indptr, matrix.indices
+        _check_range(indices, minor, what, "column" if matrix.format == "csr" else "row")
+        if (
+            len(indptr) != major + 1
+            or indptr[0] != 0
+            or indptr[-1] > min(len(indices), len(matrix.data))
+            or np.any(indptr[1:] < indptr[:-1])
+        ):
+            raise DataError(f"{what} has a broken row pointer (indptr); build the matrix again from its parts")
+    elif matrix.format == "coo":
+        _check_range(matrix.row, matrix.shape[0], what, "row")
+        _check_range(matrix.col, matrix.shape[1], what, "column")
+
+
+def _check_range(indices: npt.NDArray[Any], size: int, what: str, axis: str) -> None:
+    if len(indices) and (indices.min() < 0 or indices.max() >= size):
+        place = int(np.flatnonzero((indices < 0) | (indices >= size))[0])
+        raise DataError(
+            f"{what} has the {axis} index {int(indices[place])} (entry {place}), but only {size} {axis}s; "
+            "build the matrix with the right shape"
+        )
 
 
 def as_features(X: Any, what: str = "X") -> sparse.csr_matrix:

@@ -1,4 +1,4 @@
-"""Hostile data files: whatever stands in them, one line, two seconds and 400 MB at most.
+"""Hostile data files: whatever stands in them, one line, two seconds and 250 MB at most.
 
 ``TACIT_ATTACK_ROUNDS`` sets how many mutants of each format are tried, ``TACIT_ATTACK_SEED`` where they start.
 """
@@ -33,7 +33,7 @@ from tacit.errors import ParameterError
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the reader measures as Linux does")
 
 MOST_SECONDS = 2.0
-MOST_MEGABYTES = 400.0
+MOST_MEGABYTES = 250.0
 ROUNDS = int(os.environ.get("TACIT_ATTACK_ROUNDS", "25"))
 SEED = int(os.environ.get("TACIT_ATTACK_SEED", "0"))
 
@@ -265,6 +265,19 @@ def test_contexts_are_not_fetched(tmp_path, reader, counting_server):
             assert reader.read(path, "load_vocabulary").kind == "refused"
     path.write_text(json.dumps({"@context": {"name": SKOS + "prefLabel"}, **concept}))
     assert load_vocabulary(path).names == ["a"]
+    assert asked == []
+
+
+def test_imports_are_not_followed(tmp_path, reader, counting_server):
+    address, asked = counting_server
+    concept = f'<http://a/1> a <{SKOS}Concept> ; <{SKOS}prefLabel> "a" .'
+    files = {
+        "a.ttl": f"<http://a> <http://www.w3.org/2002/07/owl#imports> <{address}> . {concept}",
+        "a.rdf": rdf_xml("", "a").replace("<rdf:RDF ", f'<?xml-stylesheet href="{address}"?><rdf:RDF '),
+    }
+    for name, content in files.items():
+        (tmp_path / name).write_text(content)
+        assert reader.read(tmp_path / name, "load_vocabulary").kind == "ok", name
     assert asked == []
 
 

@@ -221,6 +221,23 @@ def test_ctrl_c_where_no_step_ends(tmp_path):
     assert seconds[0] >= PATIENCE > seconds[1]
 
 
+def test_a_second_ctrl_c_leaves_no_draft(tmp_path):
+    """The process ends while it writes a file that has not taken its name yet."""
+    out = tmp_path / "out"
+    out.mkdir()
+    lines = (f'{{"text": "pear number {number}", "labels": ["fruit"]}}\n' for number in range(50_000))
+    (tmp_path / "many.jsonl").write_text("".join(lines))
+    process = start(tmp_path, ("convert", "many.jsonl", "out/a.csv"))
+    while process.poll() is None and not any(file.suffix == ".tmp" for file in out.iterdir()):
+        time.sleep(0.001)
+    for _ in range(2):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.01)
+    ended = finish(process)
+    assert (ended.code, ended.err.count("\n")) == (130, 1), ended.err
+    assert [file.name for file in out.iterdir() if file.suffix == ".tmp"] == []
+
+
 @pytest.mark.parametrize("state", [signal.SIG_IGN, signal.SIG_DFL])
 def test_a_process_in_the_background_is_not_interrupted(tmp_path, state):
     """Shells have what runs in the background ignore Ctrl-C; tacit leaves that so."""

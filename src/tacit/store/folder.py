@@ -101,6 +101,7 @@ def replace(folder: Path, model: Stored, origin: str | None = None) -> dict[str,
 
 def save(model: Stored, path: str | Path) -> None:
     """Write `model` to the folder `path`. An older model there survives any failure, and is kept if it has acts."""
+    pack_model(model, {})  # what cannot be saved is refused before there is a folder
     with writing(path):
         refuse_acts(Path(path))
         replace(Path(path), model)

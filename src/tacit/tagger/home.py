@@ -19,6 +19,7 @@ from tacit.store.acts import Act
 from tacit.store.atomic import Stamp, stamp
 from tacit.store.folder import ACTS, MANIFEST, base_of, origin_of
 from tacit.store.ledger import START, Contents, Ledger, Mark
+from tacit.store.packing import pack_model
 from tacit.store.sample_rows import read_samples, write_samples
 from tacit.tagger.changes import Changes
 
@@ -181,6 +182,7 @@ def save(tagger: Tagger, path: Path, acts: Policy) -> None:
                 )
             _replace(tagger, path, origin_of(home.manifest))
         return
+    pack_model(tagger, {})  # what cannot be saved is refused before there is a folder
     with folder.writing(path):
         if acts is None:
             folder.refuse_acts(path)

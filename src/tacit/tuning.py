@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tacit.core.base import check_samples
 from tacit.core.features import read_features
 from tacit.core.labels import labels_in_order, read_labels
-from tacit.core.parameters import Parameter, Tune, check_space, declared_space
+from tacit.core.parameters import Tune, check_space, declared_space
 from tacit.data.repeats import groups_of
 from tacit.data.split import random_split
 from tacit.errors import FileError, ParameterError, TacitError, import_extra
@@ -27,12 +26,11 @@ from tacit.store.packing import name_of
 
 _STEPS = (1, 3, 9, 27)  # sizes of the subsets, in those of the smallest; a third of the trials goes on to the next
 _SMALLEST_SUBSET = 500  # samples
-_MIN_TRIALS = 6  # the defaults go on to a larger subset if the budget is enough for so many trials on it
+_MIN_TRIALS = 6  # a subset is used if the budget is enough for so many trials on it
 _MAX_REPEATS = 50  # draws of what was tried before: there is nothing else to try
 
 
-@dataclass(frozen=True)
-class Trial:
+class Trial(NamedTuple):
     """Parameters, the largest fraction of the samples that they were trained on, the score there, and the time."""
 
     parameters: dict[str, Any]
@@ -41,8 +39,7 @@ class Trial:
     seconds: float
 
 
-@dataclass(frozen=True)
-class Tuning:
+class Tuning(NamedTuple):
     """The best parameters, empty if nothing was better than the defaults, and all trials, the defaults first.
 
     Both scores are on the same validation samples, after training on the fraction `share` of the training samples.
@@ -71,8 +68,7 @@ def tune(
     `space` replaces the search space that the model declares.
     """
     optuna, started, cls = import_optuna(), time.perf_counter(), find_model(model_name)
-    own = {**(fixed or {}), "random_state": seed}
-    space = dict(declared_space(cls) if space is None else space)
+    own, space = {**(fixed or {}), "random_state": seed}, dict(declared_space(cls) if space is None else space)
     searched, k = check_space(cls, space, own), read_metric(target)[1]
     if n_trials is not None and n_trials < 1:
         raise ParameterError(f"n_trials must be at least 1; got {n_trials}")
@@ -82,20 +78,48 @@ def tune(
     study.sampler = optuna.samplers.TPESampler(seed=seed + len(study.trials))  # a resumed search draws others
     weights = propensities(matrix)
     weights = np.pad(weights, (0, truth.shape[1] - len(weights)), constant_values=weights.min())
+    steps = [step for step in _STEPS if step <= max(matrix.shape[0] / _SMALLEST_SUBSET, 1)]
 
-    def score(parameters: Mapping[str, Any], share: float) -> float:
-        rows = slice(max(math.ceil(share * matrix.shape[0]), 200))
+    def score(parameters: Mapping[str, Any], step: int) -> float:
+        rows = slice(max(math.ceil(step / steps[-1] * matrix.shape[0]), 200))
         model = cls(**{**own, **parameters}, n_jobs=n_jobs).fit(features[rows], matrix[rows])
         return float(evaluate(model.rank(X_valid, k), truth, propensities=weights, ks=(k,))[target])
 
+    def used_steps() -> list[int]:
+        """The steps that the budget allows, by the time that the defaults take on the smallest subset."""
+        if "steps" not in study.user_attrs:
+            score({}, 0)  # compiles or loads kernels
+            start = time.perf_counter()
+            score({}, 1)
+            pace = time.perf_counter() - start
+            study.set_user_attr("steps", [step for step in steps if step == 1 or _MIN_TRIALS * step * pace <= budget])
+        return list(study.user_attrs["steps"])
+
+    def objective(trial: Any) -> float:
+        tried, value = _finished(study, steps[-1]), 0.0
+        drawn = {name: parameter.suggest(trial) for name, parameter in searched.items() if tried}
+        parameters = {name: drawn[name] for name in drawn if drawn[name] != searched[name].default}
+        is_enough = len(tried) >= (n_trials or math.inf) or len(study.trials) > len(tried) + _MAX_REPEATS
+        trial.set_user_attr("parameters", parameters)
+        for step in used:
+            is_over = is_enough or (bool(tried) and time.perf_counter() - started > budget)
+            if is_over:
+                study.stop()
+            if is_over or parameters in [other.parameters for other in tried]:
+                raise optuna.TrialPruned
+            value = score(parameters, step)
+            advance(1)
+            trial.report(value, step)
+            if step < used[-1] and trial.should_prune():
+                raise optuna.TrialPruned
+        return value
+
     with stage(f"tuning {cls.__name__}", None) as advance:
-        steps = [step for step in _STEPS if step <= max(matrix.shape[0] / _SMALLEST_SUBSET, 1)]
-        objective = _objective(score, searched, steps, started + budget, n_trials or math.inf, advance)
-        if not _finished(study):
-            score({}, 0)  # compiles or loads kernels, so that this time does not count for a trial
+        used = used_steps()
+        if not _finished(study, steps[-1]):
             study.optimize(objective, n_trials=1)  # the defaults
         study.optimize(objective, catch=TacitError)  # which parameters may raise that do not suit these data
-    trials = _finished(study)
+    trials = _finished(study, steps[-1])
     best = max((trial for trial in trials if trial.share == trials[0].share), key=lambda trial: trial.score)
     return Tuning(name_of(cls), target, best.parameters, best.score, trials[0].score, best.share, trials)
 
@@ -135,42 +159,11 @@ def _study(storage: str | Path | None, identity: str) -> Any:
         raise FileError(str(storage), message) from error
 
 
-def _finished(study: Any) -> list[Trial]:
+def _finished(study: Any, whole: int) -> list[Trial]:
     """The trials of a study, without repeated and interrupted ones."""
-    finished = (trial for trial in study.trials if trial.user_attrs and trial.state.name in ("COMPLETE", "PRUNED"))
-    return [Trial(**trial.user_attrs["tried"], seconds=trial.duration.total_seconds()) for trial in finished]
-
-
-def _objective(
-    score: Callable[[Mapping[str, Any], float], float], searched: Mapping[str, Parameter], steps: list[int],
-    deadline: float, n_trials: float, advance: Callable[[int], None],
-) -> Callable[[Any], float]:  # fmt: skip
-    """Scores the defaults, then draws, each on growing subsets while it is among the best and time permits."""
-    pruned, pace = import_optuna().TrialPruned, 0.0  # seconds for the smallest subset, by the last fit
-
-    def objective(trial: Any) -> float:
-        nonlocal pace
-        tried = _finished(trial.study)
-        drawn = {name: parameter.suggest(trial) for name, parameter in searched.items()} if tried else {}
-        parameters = {name: value for name, value in drawn.items() if value != searched[name].default}
-        is_late = tried and time.perf_counter() + pace > deadline
-        if is_late or len(tried) >= n_trials or len(trial.study.trials) > len(tried) + _MAX_REPEATS:
-            trial.study.stop()
-            raise pruned
-        if parameters in [other.parameters for other in tried]:
-            raise pruned
-        largest, n_more = (tried[0].share, 1) if tried else (1, _MIN_TRIALS)
-        for step in steps:
-            share, started = step / steps[-1], time.perf_counter()
-            if share > largest or (step > 1 and started + n_more * step * pace > deadline):
-                raise pruned
-            value = score(parameters, share)
-            pace = (time.perf_counter() - started) / step
-            advance(1)
-            trial.report(value, step)
-            trial.set_user_attr("tried", {"parameters": parameters, "share": share, "score": value})
-            if share < 1 and trial.should_prune():
-                raise pruned
-        return value
-
-    return objective
+    found = []
+    for trial in study.trials:
+        if trial.intermediate_values and trial.state.name in ("COMPLETE", "PRUNED"):
+            step, score = max(trial.intermediate_values.items())
+            found.append(Trial(trial.user_attrs["parameters"], step / whole, score, trial.duration.total_seconds()))
+    return found

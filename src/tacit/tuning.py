@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -80,20 +80,10 @@ def tune(
     weights = np.pad(weights, (0, truth.shape[1] - len(weights)), constant_values=weights.min())
     steps = [step for step in _STEPS if step <= max(matrix.shape[0] / _SMALLEST_SUBSET, 1)]
 
-    def score(parameters: Mapping[str, Any], step: int) -> float:
+    def score(parameters: dict[str, Any], step: int) -> float:
         rows = slice(max(math.ceil(step / steps[-1] * matrix.shape[0]), 200))
         model = cls(**{**own, **parameters}, n_jobs=n_jobs).fit(features[rows], matrix[rows])
         return float(evaluate(model.rank(X_valid, k), truth, propensities=weights, ks=(k,))[target])
-
-    def used_steps() -> list[int]:
-        """The steps that the budget allows, by the time that the defaults take on the smallest subset."""
-        if "steps" not in study.user_attrs:
-            score({}, 0)  # compiles or loads kernels
-            start = time.perf_counter()
-            score({}, 1)
-            pace = time.perf_counter() - start
-            study.set_user_attr("steps", [step for step in steps if step == 1 or _MIN_TRIALS * step * pace <= budget])
-        return list(study.user_attrs["steps"])
 
     def objective(trial: Any) -> float:
         tried, value = _finished(study, steps[-1]), 0.0
@@ -115,13 +105,26 @@ def tune(
         return value
 
     with stage(f"tuning {cls.__name__}", None) as advance:
-        used = used_steps()
+        used = _used_steps(study, score, steps, budget)
         if not _finished(study, steps[-1]):
             study.optimize(objective, n_trials=1)  # the defaults
         study.optimize(objective, catch=TacitError)  # which parameters may raise that do not suit these data
     trials = _finished(study, steps[-1])
     best = max((trial for trial in trials if trial.share == trials[0].share), key=lambda trial: trial.score)
     return Tuning(name_of(cls), target, best.parameters, best.score, trials[0].score, best.share, trials)
+
+
+def _used_steps(
+    study: Any, score: Callable[[dict[str, Any], int], float], steps: list[int], budget: float
+) -> list[int]:
+    """The steps that the budget allows, by the time that the defaults take on the smallest subset."""
+    if "steps" not in study.user_attrs:
+        score({}, 0)  # compiles or loads kernels
+        started = time.perf_counter()
+        score({}, 1)
+        pace = time.perf_counter() - started
+        study.set_user_attr("steps", [step for step in steps if step == 1 or _MIN_TRIALS * step * pace <= budget])
+    return list(study.user_attrs["steps"])
 
 
 def import_optuna() -> Any:

@@ -50,27 +50,23 @@ def load_data(
     Parameters
     ----------
     path : path or DataFrame
-        The file; for formats that keep samples and labels in two files, either of the two. Or a folder of documents, or
-        a DataFrame of pandas, polars or pyarrow, whose labels are lists, or cells as in CSV.
+        For formats that keep samples and labels in two files, either of the two. Labels of a DataFrame (pandas, polars
+        or pyarrow) are lists, or cells as in CSV.
     labels_path : path, optional
-        For formats with two files, the other file (Mulan XML, ``Y`` of a pair), if its name does not follow
-        from `path`. For all other formats, a list of label names, one per line, or a vocabulary that `load_vocabulary`
-        reads: it fixes the names and the order of the columns. Without it, these are the sorted names that occur; for
-        XMC and NPZ, the lines of ``labels.txt`` beside the file.
+        For formats with two files, the other file, if its name does not follow from `path`. For all other formats, a
+        list of label names, one per line, or a vocabulary that `load_vocabulary` reads: the columns, in their order.
     format : str, optional
-        One of `tacit.data.formats.FORMATS`. Detected from the file's name and first line if not given.
+        One of `tacit.data.formats.FORMATS`; by default detected from the file's name and first line.
     text : str or sequence of str, optional
-        For files with named fields, folders and DataFrames: the field(s) with the text, such as ``"title,body"``, by
-        default ``text``, or else all of ``title``, ``body``, ``content`` and ``document`` that occur. Fields of the
-        object ``metadata`` of a JSON record can be named, too.
+        For files with named fields, folders and DataFrames: the field(s) with the text, by default ``text``, or else
+        all of ``title``, ``body``, ``content`` and ``document`` that occur.
     labels : str or sequence of str, optional
-        For the same files: the field with the labels, or several with one label each, such as ``"tag1,tag2"``; by
-        default the first of ``labels``, ``tags``, ``label``, ``concepts``, ``subjects``, ``subject_uris``,
-        ``subject_labels`` and ``keywords`` that occurs.
+        For the same files: the field with the labels, or several with one label each; by default the first of
+        ``labels``, ``tags``, ``subjects``, ``keywords`` and the like that occurs.
     label_separator : str, optional
-        What separates labels in a cell, by default the first of line ends, ``|``, ``;`` and ``,`` that many cells have.
+        What separates labels in a cell; by default line ends, ``|``, ``;`` or ``,``, the first that many cells have.
     untagged : "skip" or "negative", optional
-        Leave out rows without labels, or keep them as examples of none, as by default.
+        Leave out rows without labels, or keep them, as by default.
     encoding : str, optional
         The encoding of a text file without a byte order mark, such as ``cp1252``; by default UTF-8.
     default_text : sequence of str

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from scipy import sparse
 
 from tacit.errors import ActError, TacitError
+from tacit.names.evidence import NameEvidence
+from tacit.names.index import NameIndex
 from tacit.store.acts import Act, Sample, in_force
 from tacit.store.sample_rows import ActSamples, rows_of
+from tacit.tagger.inputs import sample_features
 from tacit.tagger.scores import Scores
-from tacit.tagger.state import State
+from tacit.tagger.state import Ground, State
+
+if TYPE_CHECKING:
+    from tacit.tagger.tagger import Tagger
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +40,7 @@ class Changes:
         """The scores of the trained model, and of names that labels got later."""
         return self.state.fused(self.base)
 
-    def are_of(
+    def is_based_on(
         self, model: Any, calibration: Any, target: str, few_shot: Any, vocabulary: Any, encoder: Any = None
     ) -> bool:
         """Whether the acts were replayed on exactly these objects."""
@@ -84,6 +92,24 @@ class Changes:
         rows = iter(rows_of(self.features(flat))) if flat else iter(())
         parts = zip(acts, given, strict=True)
         return {act.id: ActSamples([next(rows) for _ in each], [0.0] * len(each)) for act, each in parts}
+
+
+def without_acts(tagger: Tagger) -> Changes:
+    """A fitted tagger as training left it."""
+    model, vectorizer, names, few_shot = tagger._fitted_model(), tagger.vectorizer_, tagger.names_, tagger._few_shot
+    classes, counts, later = model.classes_, model.label_counts_, None
+    if names is not None:
+        classes = np.concatenate([classes.astype(object), np.array(names.others, dtype=object)])
+        counts = np.pad(counts, (0, len(names.others)))
+    elif vectorizer is not None:
+        later = NameEvidence.by_name_alone(NameIndex.of([], vectorizer.language, by_root=False), len(classes))
+    evidence = names or later
+    named = None if evidence is None else evidence.index
+    ground = Ground(classes, counts, few_shot, tagger.vocabulary_, len(model.classes_), named, names is not None)
+    scores = Scores(model, tagger.calibration_, tagger.target, names, tagger.encoding_, tagger.encoder, later)
+    return Changes(
+        scores, partial(sample_features, vectorizer=vectorizer, n_features=few_shot.n_features), State(ground)
+    )
 
 
 def _not_to_undo(of: str, acts: Mapping[str, Act], undos: Mapping[str, str]) -> ActError | None:

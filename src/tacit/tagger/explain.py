@@ -18,7 +18,7 @@ from tacit.numerics.rows import unit_rows
 from tacit.store.acts import in_force
 from tacit.tagger.changes import Changes
 from tacit.tagger.inputs import Inputs
-from tacit.tagger.parts import Learned
+from tacit.tagger.parts import Learned, Plan
 
 if TYPE_CHECKING:
     from tacit.tagger.tagger import Tagger
@@ -147,7 +147,8 @@ def _finely(changes: Changes, rows: Inputs, column: int) -> Floats32:
     part = changes.state.part(column)
     if isinstance(part, Learned) and column < changes.scores.n_labels:
         return np.asarray(changes.scores.uncalibrated(rows, 1, [column]).scores[:, 0])
-    return np.asarray(changes.state.log_odds(changes.scores, rows, [part])[:, 0], dtype=np.float32)
+    plan = Plan([part], changes.state.ground.few_shot)
+    return np.asarray(plan.log_odds(changes.scores, rows)[:, 0], dtype=np.float32)
 
 
 def occlusion(score: Callable[[sparse.csr_matrix], Floats32], x: sparse.csr_matrix, n: int, at_most: int) -> Ids:

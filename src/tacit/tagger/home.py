@@ -21,7 +21,7 @@ from tacit.store.folder import ACTS, MANIFEST, base_of, origin_of
 from tacit.store.ledger import START, Contents, Ledger, Mark
 from tacit.store.packing import pack_model
 from tacit.store.sample_rows import read_samples, write_samples
-from tacit.tagger.changes import Changes
+from tacit.tagger.changes import Changes, without_acts
 
 if TYPE_CHECKING:
     from tacit.tagger.tagger import Tagger
@@ -74,7 +74,7 @@ def attach(tagger: Tagger, path: Path, manifest: Mapping[str, Any], apart: Path 
             found = ledger.read()
         samples = read_samples(ledger.samples, base_of(manifest), tagger._few_shot.n_features)
         changes = _with_new(tagger._changes.plus(inherited, samples), found.acts)
-    _stay(tagger, path, manifest, ledger, changes, found.mark, len(samples))
+    _remember(tagger, path, manifest, ledger, changes, found.mark, len(samples))
     if changes.left_out:
         first = next(act for act in changes.acts if act.id in changes.left_out)
         why = printable(str(changes.left_out[first.id]))
@@ -99,12 +99,12 @@ def _with_new(changes: Changes, acts: Sequence[Act]) -> Changes:
     return changes.plus(new) if new else changes
 
 
-def _stay(
+def _remember(
     tagger: Tagger, path: Path, manifest: Mapping[str, Any], ledger: Ledger, changes: Changes, mark: Mark, n_cached: int
 ) -> None:
     state, parameters = tagger.stored_state(), tagger.stored_parameters()
     of_base = stamp(path / MANIFEST)
-    tagger._stay(Home(path.resolve(), manifest, ledger, changes, mark, of_base, state, parameters, n_cached))
+    tagger._set_home(Home(path.resolve(), manifest, ledger, changes, mark, of_base, state, parameters, n_cached))
 
 
 def commit(tagger: Tagger, acts: Sequence[Act]) -> dict[str, TacitError]:
@@ -139,7 +139,7 @@ def _append(tagger: Tagger, home: Home, ledger: Ledger, changes: Changes) -> Non
         with suppress(OSError):  # without the cache, loading takes longer
             n_features = changes.state.ground.few_shot.n_features
             write_samples(home.ledger.samples, base_of(home.manifest), changes.samples, n_features)
-    tagger._stay(replace(home, changes=changes, mark=mark, n_cached=n_cached))
+    tagger._set_home(replace(home, changes=changes, mark=mark, n_cached=n_cached))
 
 
 def refresh(tagger: Tagger, ledger: Ledger | None = None, *, reload: bool = True) -> bool:
@@ -160,7 +160,7 @@ def refresh(tagger: Tagger, ledger: Ledger | None = None, *, reload: bool = True
         return True
     if is_replaced or not found.acts:
         return False
-    tagger._stay(replace(home, changes=_with_new(home.changes, found.acts), mark=found.mark))
+    tagger._set_home(replace(home, changes=_with_new(home.changes, found.acts), mark=found.mark))
     return True
 
 
@@ -210,7 +210,7 @@ def _replace(tagger: Tagger, path: Path, origin: str | None) -> None:
     found, ledger = folder.acts_in(path, manifest), Ledger(path.resolve() / ACTS)
     with suppress(OSError):  # else it is recognised as that of another base
         ledger.samples.unlink(missing_ok=True)
-    _stay(tagger, path, manifest, ledger, tagger._without_acts().plus(found.acts), found.mark, 0)
+    _remember(tagger, path, manifest, ledger, without_acts(tagger).plus(found.acts), found.mark, 0)
     home: Any = tagger._home
     tagger._become(_with_new(home.changes, own))
     _append(tagger, home, ledger, tagger._changes)

@@ -13,15 +13,18 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from tacit.arrays import Floats64, Ids
+from tacit.arrays import Floats64, Ids, Mask
+from tacit.core.ranking import Ranking
 from tacit.kernels.correction import correction_forces
 from tacit.numerics.logistic import sigmoid
 from tacit.numerics.rows import unit_rows
+from tacit.runtime.tasks import row_blocks
 from tacit.store.sample_rows import Row, stacked
 from tacit.tagger.few_shot import Curve, Direction, FewShot, compressed, direction
 from tacit.tagger.inputs import Inputs
 from tacit.tagger.scores import MAX_LOG_ODDS, Scores, logit
 
+_VALUES_PER_BLOCK = 4_000_000  # log-odds in memory at a time
 _PRIOR_VARIANCE = 2.0  # of the weights in the logistic regression of a correction
 _PASSES = 20
 _TOLERANCE = 1e-3
@@ -230,3 +233,40 @@ def _fit(parts: Sequence[Corrected], n_features: int) -> None:
     weights = sparse.csr_matrix(pulls @ X.astype(np.float64))
     for part, (first, last) in zip(new, pairwise(weights.indptr.tolist()), strict=True):
         part.weights = Row(weights.indices[first:last], weights.data[first:last])
+
+
+def members_of(part: Part) -> tuple[Part, ...]:
+    """The labels that a label was merged from, or itself."""
+    return part.children if isinstance(part, AnyOf) and part.power == 1 and (part.shares == 1).all() else (part,)
+
+
+def rank_changed(
+    changed: Ids, plan: Plan, scores: Scores, samples: Inputs, k: int | None, allowed: Mask | None, least: float
+) -> Ranking:
+    """The `k` best allowed labels, all above `least` without `k`; the `changed` ones are scored by the plan."""
+
+    def learned(rows: Inputs, include: Ids | None) -> Ranking:
+        if k is None:
+            return scores.rank_above(rows, least, include)
+        n_labels = scores.n_labels if include is None else len(include)
+        return scores.rank(rows, max(min(k, n_labels), 1), include)
+
+    def block(rows: Inputs, may: Mask) -> Ranking:
+        unchanged = may[: scores.n_labels].copy()
+        unchanged[changed[changed < len(unchanged)]] = False
+        ranking, is_wanted = learned(rows, np.flatnonzero(unchanged)), may[changed]
+        if not is_wanted.any():
+            return ranking
+        also = np.broadcast_to(changed[is_wanted].astype(np.int32), (rows.shape[0], int(is_wanted.sum())))
+        more = scores.of_log_odds(plan.log_odds(scores, rows)[:, is_wanted])
+        return Ranking(np.hstack([ranking.labels, also]), np.hstack([ranking.scores, more])).sorted()
+
+    if allowed is None:
+        ranking = learned(samples, None)
+    elif not len(changed) and len(allowed) == scores.n_labels:
+        ranking = learned(samples, np.flatnonzero(allowed))
+    else:
+        size = max(64, min(2048, _VALUES_PER_BLOCK // (len(changed) + 1)))
+        blocks = row_blocks(samples.shape[0], size) or [(0, 0)]
+        ranking = Ranking.concatenate([block(samples[slice(*each)], allowed) for each in blocks])
+    return ranking if k is None else ranking.resized(k)

@@ -1,7 +1,6 @@
 """The current labels after all acts: their names, and how they are scored.
 
-A state is immutable. It stores only differences from training, so that its size depends on the number of acts, not on
-the number of labels.
+A state is immutable, and stores only differences from training: its size depends on the number of acts, not of labels.
 """
 
 from __future__ import annotations
@@ -17,24 +16,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tacit.arrays import Floats64, Ids, Mask
+from tacit.arrays import Ids, Mask
 from tacit.core.checks import has_half_character
 from tacit.core.labels import Names
 from tacit.core.ranking import NO_SCORE, Ranking
 from tacit.data.vocabulary import Vocabulary
 from tacit.errors import ActError, LabelError, RetiredLabelError, TacitError, UnknownLabelError, brief
 from tacit.names.index import Name, NameIndex
-from tacit.runtime.tasks import row_blocks
 from tacit.store.acts import Act
 from tacit.store.sample_rows import ActSamples, Row, stacked
 from tacit.tagger.few_shot import FewShot
 from tacit.tagger.inputs import Inputs
 from tacit.tagger.naming import is_readable
-from tacit.tagger.parts import AnyOf, Corrected, Judged, Learned, Near, Part, Plan
+from tacit.tagger.parts import AnyOf, Corrected, Judged, Learned, Near, Part, Plan, members_of, rank_changed
 from tacit.tagger.scores import Scores
 
-_VALUES_PER_BLOCK = 4_000_000  # log-odds in memory at a time
-_SAMPLES_UNSEEN = 2.0  # pseudo-count added to a label's count: a single co-occurrence is weak evidence
+_SAMPLES_UNSEEN = 2.0  # pseudo-count of a label: a single co-occurrence is weak evidence
 SHARE_OF_PARENT = 0.1  # assumed share of a parent's samples that have the new label
 
 
@@ -82,8 +79,6 @@ class State:
         """The fields, without cached properties: a plan cannot be pickled."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
-    # -- names --------------------------------------------------------------------------------------------
-
     def __len__(self) -> int:
         return len(self.ground.classes) + len(self._added)
 
@@ -98,7 +93,7 @@ class State:
 
     @cached_property
     def is_suggested(self) -> Mask:
-        """For each column, whether its label may be suggested."""
+        """Whether the label of each column may be suggested."""
         mask = np.ones(len(self), dtype=bool)
         mask[[*self._retired, *self._merged]] = False
         return mask
@@ -333,7 +328,7 @@ class State:
         if target is None or target not in columns:
             self.check_name(into)
             target = columns[0]
-        parts = [part for column in columns for part in _members(self.part(column))]
+        parts = [part for column in columns for part in members_of(self.part(column))]
         self._changed[target] = AnyOf(tuple(parts), np.ones(len(parts)))
         self._counts[target] = sum(map(self._count, columns))
         for column in columns:
@@ -358,7 +353,8 @@ class State:
             if new := [(each, place, given) for each, place, given in found if each.after != self.settled]:
                 X = stacked([each.rows[place] for each, place, _ in new], self.ground.few_shot.n_features)
                 inputs = scores.inputs(X, [str(given.get("text") or "") for _, _, given in new], stored=True)
-                for (each, place, _), value in zip(new, self.log_odds(scores, inputs, [inner])[:, 0], strict=True):
+                before = Plan([inner], self.ground.few_shot).log_odds(scores, inputs)[:, 0]
+                for (each, place, _), value in zip(new, before, strict=True):
                     each.scores[place] = float(np.float32(value))
             later = (Judged(each.rows[place], given["accepted"], each.scores[place]) for each, place, given in found)
             self._changed[column] = Corrected(inner, (*earlier, *later))
@@ -368,8 +364,6 @@ class State:
     def _judgeable(self, label: str) -> int | None:
         column = self.known(label)
         return None if column in self._retired else column
-
-    # -- scores -------------------------------------------------------------------------------------------
 
     def fused(self, scores: Scores) -> Scores:
         """Scores of the training that also look for the names that labels got later."""
@@ -390,51 +384,17 @@ class State:
     def _plan(self) -> tuple[Ids, Plan]:
         """The columns that changed, and how they are scored."""
         columns = sorted(self._changed)
-        plan = Plan([self._changed[column] for column in columns], self.ground.few_shot)
-        return np.array(columns, dtype=np.intp), plan
-
-    def log_odds(self, scores: Scores, samples: Inputs, parts: Sequence[Part]) -> Floats64:
-        """Log-odds of labels for all samples, of shape (n_samples, len(parts))."""
-        return Plan(parts, self.ground.few_shot).log_odds(scores, samples)
+        return np.array(columns, np.intp), Plan([self._changed[each] for each in columns], self.ground.few_shot)
 
     def scores(self, scores: Scores, samples: Inputs, columns: Sequence[int]) -> npt.NDArray[np.float32]:
         """Scores of some labels for all samples, of shape (n_samples, len(columns))."""
-        return scores.of_log_odds(self.log_odds(scores, samples, [self.part(column) for column in columns]))
+        plan = Plan([self.part(column) for column in columns], self.ground.few_shot)
+        return scores.of_log_odds(plan.log_odds(scores, samples))
 
     def rank(
         self, scores: Scores, samples: Inputs, k: int | None, allowed: Mask | None = None, least: float = NO_SCORE
     ) -> Ranking:
         """The `k` best allowed labels of each sample (`allowed`: mask over columns); all above `least` without `k`."""
-
-        def learned(rows: Inputs, include: Ids | None) -> Ranking:
-            n_labels = scores.n_labels if include is None else len(include)
-            if k is None:
-                return scores.rank_above(rows, least, include)
-            return scores.rank(rows, max(min(k, n_labels), 1), include)
-
-        if not self._changed and self.is_suggested.all():
-            ranking = learned(samples, None if allowed is None else np.flatnonzero(allowed))
-        else:
-            may = self.is_suggested if allowed is None else self.is_suggested & allowed
-            size = max(64, min(2048, _VALUES_PER_BLOCK // (len(self._changed) + 1)))
-            blocks = row_blocks(samples.shape[0], size) or [(0, 0)]
-            parts = [self._rank_block(scores, samples[slice(*block)], may, learned) for block in blocks]
-            ranking = Ranking.concatenate(parts)
-        return ranking if k is None else ranking.resized(k)
-
-    def _rank_block(self, scores: Scores, samples: Inputs, may: Mask, learned: Callable[..., Ranking]) -> Ranking:
-        changed, plan = self._plan
-        is_wanted = may[changed]
-        unchanged = may[: scores.n_labels].copy()
-        unchanged[changed[changed < len(unchanged)]] = False
-        ranking = learned(samples, np.flatnonzero(unchanged))
-        if not is_wanted.any():
-            return ranking
-        also = np.broadcast_to(changed[is_wanted].astype(np.int32), (samples.shape[0], int(is_wanted.sum())))
-        more = scores.of_log_odds(plan.log_odds(scores, samples)[:, is_wanted])
-        return Ranking(np.hstack([ranking.labels, also]), np.hstack([ranking.scores, more])).sorted()
-
-
-def _members(part: Part) -> tuple[Part, ...]:
-    """The labels that a label was merged from, or itself."""
-    return part.children if isinstance(part, AnyOf) and part.power == 1 and (part.shares == 1).all() else (part,)
+        if self._changed or not self.is_suggested.all():
+            allowed = self.is_suggested if allowed is None else self.is_suggested & allowed
+        return rank_changed(*self._plan, scores, samples, k, allowed, least)

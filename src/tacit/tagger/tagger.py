@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -29,7 +28,6 @@ from tacit.data.vocabulary import Vocabulary, load_vocabulary
 from tacit.errors import ParameterError
 from tacit.evaluation.metrics import SCORE_METRIC, evaluate
 from tacit.names.evidence import NameEvidence
-from tacit.names.index import NameIndex
 from tacit.progress import announce
 from tacit.registry import find_model, find_stored
 from tacit.store import folder
@@ -39,11 +37,9 @@ from tacit.tagger import automatic, few_shot, home, suggest, training
 from tacit.tagger import explain as explaining
 from tacit.tagger import update as updating
 from tacit.tagger.calibration import Calibration, parse_target
-from tacit.tagger.changes import Changes
+from tacit.tagger.changes import Changes, without_acts
 from tacit.tagger.few_shot import FewShot
-from tacit.tagger.inputs import Inputs, sample_features
-from tacit.tagger.scores import Scores
-from tacit.tagger.state import Ground, State
+from tacit.tagger.inputs import Inputs
 from tacit.tagger.suggest import Suggestion, Wish
 from tacit.tagger.teaching import Teaching
 from tacit.tagger.training import Training
@@ -363,8 +359,8 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
         """The acts, applied to the current model."""
         known, model = self._known, self._fitted_model()
         own = self.calibration_, self.target, self._few_shot, self.vocabulary_, self.encoder
-        if known is None or not known.are_of(model, *own):
-            fresh = self._without_acts()
+        if known is None or not known.is_based_on(model, *own):
+            fresh = without_acts(self)
             self._known = fresh if known is None else fresh.plus(known.acts)
         return self._known  # type: ignore[return-value]
 
@@ -374,27 +370,10 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
             self.few_shot_ = few_shot.without_background(self._fitted_model().n_features_in_)
         return self.few_shot_
 
-    def _without_acts(self) -> Changes:
-        model, vectorizer = self._fitted_model(), self.vectorizer_
-        classes, counts = model.classes_, model.label_counts_
-        if self.names_ is not None:
-            classes = np.concatenate([classes.astype(object), np.array(self.names_.others, dtype=object)])
-            counts = np.pad(counts, (0, len(self.names_.others)))
-        later = None
-        if self.names_ is None and vectorizer is not None:
-            later = NameEvidence.by_name_alone(NameIndex.of([], vectorizer.language, by_root=False), len(classes))
-        evidence = self.names_ or later
-        named = None if evidence is None else evidence.index
-        weighs = self.names_ is not None
-        ground = Ground(classes, counts, self._few_shot, self.vocabulary_, len(model.classes_), named, weighs)
-        scores = Scores(model, self.calibration_, self.target, self.names_, self.encoding_, self.encoder, later)
-        features = partial(sample_features, vectorizer=vectorizer, n_features=self._few_shot.n_features)
-        return Changes(scores, features, State(ground))
-
     def _become(self, changes: Changes) -> None:
         self._known = changes
 
-    def _stay(self, where: home.Home) -> None:
+    def _set_home(self, where: home.Home) -> None:
         self._home, self._known = where, where.changes
 
     def _features(self, texts: Any) -> sparse.csr_matrix:
@@ -417,15 +396,8 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
         """Save the tagger to the folder `path`; if saving fails, a tagger that is already there stays intact.
 
         In the folder that it was loaded from, only new acts are appended. Acts that others have recorded meanwhile
-        stay, and an act that no longer applies raises an error.
-
-        Parameters
-        ----------
-        path : path
-            A folder.
-        acts : "keep" or "discard", optional
-            What to do with the acts of another model in the folder: apply them to this one, or drop them. By default a
-            model with acts is not replaced.
+        stay, and an act that no longer applies raises an error. `acts` says what to do with the acts of another model
+        in the folder: "keep" applies them to this one, "discard" drops them; by default it is not replaced.
         """
         self._fitted_model()
         home.save(self, Path(path), acts)
@@ -434,14 +406,8 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
     def load(path: str | Path, *, verify: bool = True, acts: str | Path | None = None) -> Tagger:
         """Load a tagger and its acts from the folder `path`; a saved model is wrapped in a tagger.
 
-        Parameters
-        ----------
-        path : path
-            The folder.
-        verify : bool
-            Verify the checksum first, which reads all data once.
-        acts : path, optional
-            A ledger outside the folder, with further acts; new acts are recorded there.
+        With `verify`, the checksum is verified first, which reads all data once. `acts` is a ledger outside the folder,
+        with further acts; new acts are recorded there.
         """
 
         def reader(where: Path, manifest: dict[str, Any]) -> Tagger:

@@ -19,6 +19,7 @@ from tacit.core.labels import Names, label_counts, positives, read_labels
 from tacit.errors import DataError, ParameterError
 from tacit.linear.popularity import Popularity
 from tacit.numerics.rows import row_of_entry, widened
+from tacit.tagger.changes import without_acts
 from tacit.tagger.naming import counted_on, moved, without_deprecated
 from tacit.tagger.overlap import are_known, hashes_of
 from tacit.tagger.training import Training, relations
@@ -85,7 +86,7 @@ def update(tagger: Tagger, samples: Any, tags: Any, label_names: Sequence[str] |
     done += f"; left out {n_left_out:,} that the model has with the same labels" if n_left_out else ""
     done += f"; {n_relabelled:,} that it has with other labels count besides" if n_relabelled else ""
     tagger.card_ = {**tagger.card_, "updates": [*earlier, done]}
-    tagger._become(tagger._without_acts().plus(changes.acts))
+    tagger._become(without_acts(tagger).plus(changes.acts))
     lost = tagger.left_out_.keys() - changes.left_out.keys()
     learned = set(new.names[n_known:])  # added labels that have samples now
     acts = [str(act) for act in tagger.acts_ if act.id in lost and act.content.get("name") not in learned]

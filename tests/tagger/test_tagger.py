@@ -33,7 +33,7 @@ def test_the_file_of_a_vocabulary_is_read_once_per_fit(tmp_path, monkeypatch):
         read.append(arguments)
         return load_vocabulary(*arguments)
 
-    monkeypatch.setattr("tacit.tagger.tagger.load_vocabulary", load)
+    monkeypatch.setattr("tacit.tagger.training.load_vocabulary", load)
     tagger = tacit.Tagger(vocabulary=path).fit(TEXTS, TAGS)
     assert len(read) == 1
     assert tagger.vocabulary_.names == ["fruit", "red", "vehicle"]

@@ -24,7 +24,7 @@ from tacit.core.parameters import (
 )
 from tacit.core.ranking import NO_LABEL, Ranking
 from tacit.data.records import tags_in, texts_in
-from tacit.data.vocabulary import Vocabulary, load_vocabulary
+from tacit.data.vocabulary import Vocabulary
 from tacit.errors import ParameterError
 from tacit.evaluation.metrics import SCORE_METRIC, evaluate
 from tacit.names.evidence import NameEvidence
@@ -43,7 +43,7 @@ from tacit.tagger.inputs import Inputs
 from tacit.tagger.suggest import Suggestion, Wish
 from tacit.tagger.teaching import Teaching
 from tacit.tagger.training import Training
-from tacit.tagger.vectors import OF_WORDS, Encoding, split_texts, wrong_dimensions
+from tacit.tagger.vectors import OF_WORDS, Encoding, inconsistency, split_texts
 from tacit.text.vectorizer import TextFeatures, TextVectorizer, features_of
 from tacit.text.words import check_language
 
@@ -113,18 +113,8 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
         self._check_parameters()
 
     def problem(self, sizes: Sizes) -> tuple[str, str] | None:
-        """Names and calibration are for as many labels as there are."""
-        n_labels = sizes.get("n_labels", 0)
-        if self.names_ is not None and self.names_.n_labels != n_labels + len(self.names_.others):
-            found = f"got {self.names_.n_labels} and {len(self.names_.others)} others"
-            return "names_.others", f"must be the labels beyond the {n_labels} of the training; {found}"
-        n_scored = n_labels if self.names_ is None else self.names_.n_labels
-        if self.calibration_ is not None and len(self.calibration_.curve_of_label) != n_scored:
-            found = f"got {len(self.calibration_.curve_of_label)}"
-            return "calibration_.curve_of_label", f"must have {n_scored} entries; {found}"
-        return wrong_dimensions(self.encoding_, self.names_)
-
-    # -- parameters, as scikit-learn has them -------------------------------------------------------------
+        """Names, calibration and vectors are for as many labels and dimensions as there are."""
+        return inconsistency(sizes.get("n_labels", 0), self.names_, self.calibration_, self.encoding_)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 - the signature is scikit-learn's
         """The parameters of the tagger and those that were given for its model."""
@@ -150,8 +140,6 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
         candidates = automatic.CANDIDATES if self.model == "auto" else (self.model,)
         check_values(map(find_model, candidates), self.model_params)
 
-    # -- learning -----------------------------------------------------------------------------------------
-
     def fit(
         self,
         texts: Any,
@@ -166,18 +154,14 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         texts : sequence of str, DataFrame with texts, or matrix of features
-            One entry per sample. Of a DataFrame, the columns that `load_data` takes by default, or else all. Texts
-            that are None or NaN count as blank. Texts with vectors made elsewhere are a `tacit.Encoded`. Both hold
-            wherever texts are taken.
+            One entry per sample; None and NaN are blank texts. Of a DataFrame, the columns that `load_data` takes by
+            default, or else all. Texts with vectors made elsewhere are a `tacit.Encoded`.
         tags : list of lists of labels, column of a DataFrame, sparse matrix or array
-            The labels of each sample. A column holds lists, or cells as in CSV.
-        label_names : sequence, optional
-            Names in column order, for tags given as a matrix.
+            The labels of each sample; `label_names` names the columns of a matrix.
         validation : pair (texts, tags), optional
             A validation set to calibrate on; by default a part of the training samples is held out.
         cooccurrence : dense or sparse matrix of shape (n_labels, n_labels), optional
-            How often labels occur together, from any source, for models that learn from it. `label_names` may then end
-            with labels that no sample has.
+            How often labels occur together; `label_names` may then end with labels that no sample has.
         """
         self._check_parameters()
         texts, tags = texts_in(texts), tags_in(tags)
@@ -190,17 +174,11 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
             announce(f"target '{self.target}': {shortfall}; the stored threshold comes nearest to it")
         return self
 
-    def read_vocabulary(self) -> Vocabulary | None:
-        """The vocabulary that the tagger is given."""
-        if self.vocabulary is None or isinstance(self.vocabulary, Vocabulary):
-            return self.vocabulary
-        return load_vocabulary(self.vocabulary)
-
     def update(self, texts: Any, tags: Any, *, label_names: Sequence[str] | None = None) -> str:
         """Train on new samples; returns a summary.
 
-        Popularity and MLLCS are trained incrementally. Other models are trained again on the old training data, which
-        the tagger must have kept (``keep_texts=True``), and the new samples together. Acts stay in force.
+        Popularity and MLLCS are trained incrementally, other models again, on the new samples and the old ones, which
+        the tagger must have kept (``keep_texts=True``). Acts stay in force.
         """
         return updating.update(self, texts_in(texts), tags_in(tags), label_names)
 
@@ -217,8 +195,6 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
         tagger = Tagger(type(model), calibrate=False, **parameters)
         tagger.vectorizer_, tagger.model_ = None, model
         return tagger
-
-    # -- suggesting ---------------------------------------------------------------------------------------
 
     def suggest(
         self,
@@ -237,15 +213,14 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
         texts : sequence of str, DataFrame with texts, or matrix of features
             One entry per sample.
         k : int, optional
-            Maximum number of suggestions per text; by default 5, or with a threshold all that reach it.
+            Most suggestions per text; by default 5, or with a threshold all that reach it.
         threshold : float or str, optional
             Lowest score to suggest. "auto" is the threshold stored in the model; "f1", "precision=0.8", "recall=0.5"
             and "labels=3" are targets, for the threshold that reached them on held-out samples.
         include, exclude : sequences of labels, optional
             Suggest only these; suggest none of these. Any name of a label is accepted, including former ones.
         damp_head : float between 0 and 1
-            Weight labels by inverse propensity to this power, so that frequent labels do not crowd out the others. The
-            threshold applies to the probability before this weighting.
+            Weight labels by inverse propensity to this power, after the threshold, so that rare labels come forward.
         language : str, optional
             Name labels in this language of the vocabulary; by default they are as in `classes_`.
         """
@@ -340,8 +315,6 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
         """Propensities from the training counts; labels beyond the model's own have count 0."""
         return self._fitted_model().propensities_for(n_labels)
 
-    # -- why, and what is missing -------------------------------------------------------------------------
-
     def explain(self, text: Any, label: str, n: int = 10) -> explaining.Explanation:
         """The evidence for a suggestion: up to `n` features, co-occurring labels and training samples, and acts."""
         return explaining.explain(self, text, label, n)
@@ -351,8 +324,6 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
         from tacit.tagger.find_missing import find_missing
 
         return find_missing(self, texts_in(texts), tags_in(tags), n, **options)
-
-    # -- the pieces ---------------------------------------------------------------------------------------
 
     @property
     def _changes(self) -> Changes:
@@ -376,11 +347,10 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
     def _set_home(self, where: home.Home) -> None:
         self._home, self._known = where, where.changes
 
-    def _features(self, texts: Any) -> sparse.csr_matrix:
-        return features_of(texts, self.vectorizer_, self.n_jobs)
-
     def _samples(self, texts: Any, changes: Changes | None = None) -> Inputs:
-        return (changes or self._changes).scores.inputs(self._features(split_texts(texts)[0]), texts)
+        return (changes or self._changes).scores.inputs(
+            features_of(split_texts(texts)[0], self.vectorizer_, self.n_jobs), texts
+        )
 
     def _fitted_model(self) -> Estimator:
         if self.model_ is None:
@@ -389,8 +359,6 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_is_fitted__(self) -> bool:
         return self.model_ is not None
-
-    # -- saving -------------------------------------------------------------------------------------------
 
     def save(self, path: str | Path, *, acts: home.Policy = None) -> None:
         """Save the tagger to the folder `path`; if saving fails, a tagger that is already there stays intact.

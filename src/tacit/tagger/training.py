@@ -17,6 +17,7 @@ from tacit.core.checks import as_counts, as_features
 from tacit.core.labels import Labels, are_lists, as_names, label_counts, positives, read_labels
 from tacit.core.parameters import check_values
 from tacit.data.repeats import groups_of, n_repeated
+from tacit.data.vocabulary import Vocabulary, load_vocabulary
 from tacit.errors import DataError, ParameterError
 from tacit.numerics.rows import largest_entries, widened
 from tacit.progress import announce
@@ -78,7 +79,9 @@ def prepare(
     if cooccurrence is not None:
         check_takes_cooccurrence(tagger.model)
     labels, counts = _with_counted(tags, label_names, cooccurrence)
-    vocabulary = tagger.read_vocabulary()
+    vocabulary = tagger.vocabulary
+    if vocabulary is not None and not isinstance(vocabulary, Vocabulary):
+        vocabulary = load_vocabulary(vocabulary)
     if counts is None:
         labels = without_deprecated(labels, vocabulary)
     names = [str(name) for name in labels.names]

@@ -25,6 +25,7 @@ from tacit.tagger.overlap import are_known, hashes_of
 from tacit.tagger.training import Training, relations
 from tacit.tagger.vectors import split_texts
 from tacit.text.encoders import Encoded
+from tacit.text.vectorizer import features_of
 
 if TYPE_CHECKING:
     from tacit.tagger.tagger import Tagger
@@ -105,7 +106,7 @@ def needs_training_data(tagger: Tagger) -> str:
 
 def _new_samples(tagger: Tagger, samples: Any, tags: Any, label_names: Sequence[str] | None) -> _NewSamples:
     state, (texts, given) = tagger._changes.state, split_texts(samples)
-    X, labels = tagger._features(texts), read_labels(tags, label_names)
+    X, labels = features_of(texts, tagger.vectorizer_, tagger.n_jobs), read_labels(tags, label_names)
     if labels.container != "lists" and label_names is None and labels.matrix.shape[1] == len(state):
         labels = read_labels(tags, state.names)
     labels = without_deprecated(labels, state.ground.vocabulary)

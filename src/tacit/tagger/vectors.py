@@ -26,6 +26,7 @@ from tacit.names.index import Name
 from tacit.names.similar import Meaning
 from tacit.progress import announce
 from tacit.store.declared import Array, Inside
+from tacit.tagger.calibration import Calibration
 from tacit.text.encoders import Encoded, TextEncoder, unit_vectors
 
 if TYPE_CHECKING:
@@ -80,14 +81,22 @@ class Encoding:
         return unit_vectors(vectors, self.center)
 
 
-def wrong_dimensions(encoding: Encoding | None, names: NameEvidence | None) -> tuple[str, str] | None:
-    """What is wrong with a stored tagger whose labels have other vectors than its texts."""
-    if names is None or names.meaning is None:
-        return None
+def inconsistency(
+    n_labels: int, names: NameEvidence | None, calibration: Calibration | None, encoding: Encoding | None
+) -> tuple[str, str] | None:
+    """What is wrong with a stored tagger whose parts are for other labels, or for other vectors than its texts have."""
+    n_scored = n_labels if names is None else names.n_labels
+    if names is not None and names.n_labels != n_labels + len(names.others):
+        found = f"got {names.n_labels} and {len(names.others)} others"
+        return "names_.others", f"must be the labels beyond the {n_labels} of the training; {found}"
+    if calibration is not None and len(calibration.curve_of_label) != n_scored:
+        found = f"got {len(calibration.curve_of_label)}"
+        return "calibration_.curve_of_label", f"must have {n_scored} entries; {found}"
     n_texts = 0 if encoding is None else len(encoding.center)
-    n_labels = names.meaning.labels.shape[1]
-    wrong = f"must have {n_texts} dimensions, as texts have; got {n_labels}"
-    return None if n_labels == n_texts else ("names_.meaning.labels", wrong)
+    if names is not None and names.meaning is not None and names.meaning.labels.shape[1] != n_texts:
+        found = f"got {names.meaning.labels.shape[1]}"
+        return "names_.meaning.labels", f"must have {n_texts} dimensions, as texts have; {found}"
+    return None
 
 
 @dataclass(frozen=True, eq=False)

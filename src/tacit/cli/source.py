@@ -171,5 +171,5 @@ def verdict(path: Path, line: int, record: Mapping[str, Any], *, default: bool |
     value = record.get("accepted")
     found = default if value is None else _VERDICTS.get(str(value).strip().lower())
     if found is None:
-        raise FileError(path, f"must have a field 'accepted' with true or false; got '{value}'", line=line)
+        raise FileError(path, f"must have a field 'accepted' with true or false; got {value!r}", line=line)
     return found

@@ -32,6 +32,7 @@ from tacit.data.dataset import Dataset, as_wide_as, features_of, label_lists, sa
 from tacit.data.repeats import groups_of
 from tacit.data.split import random_split
 from tacit.data.vocabulary import load_vocabulary
+from tacit.errors import ParameterError
 from tacit.evaluation.metrics import KS, METRICS, read_metric
 from tacit.registry import import_model
 from tacit.runtime.checkpoint import checkpoint
@@ -180,6 +181,8 @@ def split_off(dataset: Dataset, valid: str, seed: int, source: dict[str, Any]) -
         if dataset.X is not None and dataset.texts is None:
             held_out.X = as_wide_as(dataset.X.shape[1], features_of(held_out))
         return dataset, held_out
+    if not 0 < share < 1:
+        raise ParameterError(f"valid must be a file, or a share above 0 and below 1; got {valid}")
     rest, held_out_rows = random_split(len(dataset), share, seed, groups=groups_of(samples_of(dataset)[0]))
     return dataset.rows(rest), dataset.rows(held_out_rows)
 

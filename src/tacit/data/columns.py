@@ -46,7 +46,7 @@ def label_line(dataset: Dataset, fate: str = "") -> str:
             where += f", separated {_SPELLED.get(columns.separator, f'by {columns.separator!r}')}"
     parts = [f"{where} ({counts})" if where else counts]
     if n_untagged := int((sizes == 0).sum()):
-        parts.append(f"{n_untagged:,} rows without labels" + (f", {fate}" if fate else ""))
+        parts.append(f"{n_untagged:,} row{'s' * (n_untagged > 1)} without labels" + (f", {fate}" if fate else ""))
     if n_blank := 0 if dataset.texts is None else sum(map(is_blank, dataset.texts)):
         parts.append(f"{n_blank:,} with a blank text")
     if n_again := n_repeated(groups_of(dataset.X if dataset.texts is None else dataset.texts)):

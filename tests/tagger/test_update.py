@@ -135,7 +135,7 @@ def test_an_update_that_cannot_be_says_what_to_do():
 
 def test_few_examples_are_worth_more_than_one_and_names_are_measured():
     tagger = tacit.Tagger(model="Popularity").fit(TEXTS, TAGS)
-    X = tagger._features(TEXTS)
+    X = tagger.vectorizer_.transform(TEXTS)
     found = few_shot.measure(X, read_labels(TAGS), tagger.vectorizer_, seed=0)
     assert found.curve(10).slope > found.curve(1).slope > 0
     assert found.curve(5).slope == pytest.approx(
@@ -151,7 +151,7 @@ def test_few_examples_are_worth_more_than_one_and_names_are_measured():
 def test_probabilities_from_examples_are_calibrated():
     many_texts, many_tags = articles(600, seed=1)
     tagger = tacit.Tagger(model="Popularity").fit(many_texts, many_tags)
-    X, labels = tagger._features(many_texts), read_labels(many_tags)
+    X, labels = tagger.vectorizer_.transform(many_texts), read_labels(many_tags)
     without = [column for column in range(4) if labels.names[column] != "fruit"]
     known = few_shot.measure(X, read_labels(labels.matrix[:, without]), None, seed=0)
     tagger.few_shot_ = known

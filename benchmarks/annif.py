@@ -281,7 +281,7 @@ def score(suggested: Sequence[Sequence[str]], tested: Corpus, trained: Corpus) -
     metrics = tacit.evaluate(ranking, truth)
     found = {f"P@{k}": metrics[f"P@{k}"] for k in (1, 3, 5)}
     found["R@5"] = metrics["P@5"] * K * len(suggested) / truth.nnz
-    bands = evaluate_by_band(ranking, truth, counts, ks=(K,), n_bootstrap=0)
+    bands = evaluate_by_band(ranking, truth, counts, ks=(K,), n_bootstrap=1)
     found |= {band.name: band.values[f"R@{K}"] for band in bands if band.n_positives}
     return {name: 100 * value for name, value in found.items()}
 

@@ -168,7 +168,7 @@ def measures(tagger: tacit.Tagger, ranking: tacit.Ranking, truth: Any) -> dict[s
     n_labels = truth.shape[1]
     metrics = tacit.evaluate(ranking, truth, propensities=tagger.propensities_for(n_labels), ks=KS)
     found = {f"{name}@{k}": metrics[f"{name}@{k}"] for name in ("P", "PSP") for k in KS}
-    bands = evaluate_by_band(ranking, truth, tagger.counts_for(n_labels), ks=(5,), n_bootstrap=0)
+    bands = evaluate_by_band(ranking, truth, tagger.counts_for(n_labels), ks=(5,), n_bootstrap=1)
     found |= {band.name: band.values["R@5"] for band in bands if band.n_positives}
     return {name: 100 * value for name, value in found.items()}
 

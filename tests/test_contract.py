@@ -454,8 +454,8 @@ BAD_FITS = {
     "NaN at row 0": lambda X, Y: (with_value(X, np.nan), Y),
     "infinity at row 0": lambda X, Y: (with_value(X, np.inf), Y),
     "too large for float32": lambda X, Y: (with_value(X.astype(np.float64), 1e300), Y),
-    "X is a broken sparse matrix": lambda X, Y: (break_index(X, 99), Y),
-    "Y is a broken sparse matrix": lambda X, Y: (X, break_index(Y, 12)),
+    "X has the column index 99": lambda X, Y: (break_index(X, 99), Y),
+    "Y has the column index 12": lambda X, Y: (X, break_index(Y, 12)),
     "must hold only 0 and 1": lambda X, Y: (X, with_value(Y, 2)),
     "inconsistent numbers of samples": lambda X, Y: (X[:-1], Y),
     "no positive label anywhere": lambda X, Y: (X, sparse.csr_matrix(Y.shape)),
@@ -476,7 +476,7 @@ def test_fit_refuses(taker, data, message):
 def test_rank_refuses_what_is_wrong(fitted, data):
     with pytest.raises(DataError, match="NaN at row 0, column"):
         fitted.rank(with_value(data.X, np.nan))
-    with pytest.raises(DataError, match="X is a broken sparse matrix"):
+    with pytest.raises(DataError, match="X has the column index 99"):
         fitted.rank(break_index(data.X, 99))
     with pytest.raises(DataError, match=f"X has {N_FEATURES - 1} features, but .* is expecting {N_FEATURES}"):
         fitted.rank(data.X[:, :-1])

@@ -203,3 +203,11 @@ def test_each_field_that_is_named_must_exist(tmp_path, name, content, options, m
 def test_fields_are_for_text_files(tmp_path):
     with pytest.raises(ParameterError, match=r"text= and labels= name fields of text files; a\.txt is read as xmc"):
         load(tmp_path, "1 1 1\n0 0:1\n", "a.txt", text="title")
+
+
+def test_a_line_that_names_the_delimiter_comes_before_the_header(tmp_path):
+    """As Excel writes it: the header alone would be split at its commas."""
+    dataset = load(tmp_path, "\ufeffsep=;\r\ntext;labels;a,b,c\r\nx;l;1\r\n", "a.csv")
+    assert (dataset.texts, label_lists(dataset)) == (["x"], [["l"]])
+    with pytest.raises(FileError, match="line 3: must have 3 cells"):
+        load(tmp_path, "sep=;\ntext;labels;a,b,c\nx;l\n", "a.csv")

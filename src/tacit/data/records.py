@@ -7,6 +7,7 @@ import csv
 import io
 import itertools
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -47,6 +48,7 @@ from tacit.errors import FileError
 from tacit.progress import announce
 
 _DELIMITERS = ",;\t|"
+_SEP_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)  # Excel's way to name the delimiter
 
 Record = tuple[int, Mapping[str, Any]]
 
@@ -65,7 +67,7 @@ def table_style(source: Source, syntax: str) -> TableStyle:
         return TableStyle(has_mark=syntax == "xlsx")
     with unpacked(source.path) as file:
         has_mark = marked_encoding(file) is not None or source.encoding != UTF8
-    delimiter = "\t" if syntax == "tsv" else _delimiter(next(first_lines(source.path, source.encoding), ""))
+    delimiter = "\t" if syntax == "tsv" else _opening(first_lines(source.path, source.encoding))[1]
     return TableStyle(delimiter, has_mark)
 
 
@@ -189,10 +191,10 @@ def _table_records(source: Source, *, delimiter: str | None = None) -> Iterator[
     path, limits = source.path, source.limits
     with _large_cells(limits):
         lines = (line for _, line in text_lines(path, limits, keep_ends=True, encoding=source.encoding))
-        opening, header, start = next(lines, ""), list[str](), 1
+        opening, mark, n_before = _opening(lines)
+        header, start = list[str](), 1 + n_before
         try:
-            mark = delimiter or _delimiter(opening)
-            rows = csv.reader(itertools.chain([opening], lines), delimiter=mark, strict=True)
+            rows = csv.reader(itertools.chain([opening], lines), delimiter=delimiter or mark, strict=True)
             for row in rows:
                 if not header:
                     header = checked_header(path, row, start)
@@ -203,7 +205,7 @@ def _table_records(source: Source, *, delimiter: str | None = None) -> Iterator[
                         expected = f"must have {len(header)} cells, as the header"
                         raise FileError(path, f"{expected}; got {len(row)}; quote cells with separators", line=start)
                     yield start, dict(zip(header, row, strict=True))
-                start = rows.line_num + 1
+                start = rows.line_num + n_before + 1
         except csv.Error as error:
             message = f"{error}; quote cells as CSV demands"
             if "field limit" in str(error):
@@ -211,9 +213,15 @@ def _table_records(source: Source, *, delimiter: str | None = None) -> Iterator[
             raise FileError(path, message, line=start) from error
 
 
-def _delimiter(header: str) -> str:
-    """The mark that separates most cells: Excel writes semicolons where commas are in numbers."""
-    return max(_DELIMITERS, key=lambda mark: _n_cells(header, mark))
+def _opening(lines: Iterator[str]) -> tuple[str, str, int]:
+    """The header line, the delimiter, and the number of lines before the header: one such as ``sep=;``, or none.
+
+    Without such a line it is the mark that separates most cells: Excel writes semicolons where commas are in numbers.
+    """
+    header = next(lines, "")
+    if named := _SEP_LINE.fullmatch(header):
+        return next(lines, ""), named[1], 1
+    return header, max(_DELIMITERS, key=lambda mark: _n_cells(header, mark)), 0
 
 
 def _n_cells(header: str, delimiter: str) -> int:

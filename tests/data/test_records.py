@@ -209,5 +209,5 @@ def test_a_line_that_names_the_delimiter_comes_before_the_header(tmp_path):
     """As Excel writes it: the header alone would be split at its commas."""
     dataset = load(tmp_path, "\ufeffsep=;\r\ntext;labels;a,b,c\r\nx;l;1\r\n", "a.csv")
     assert (dataset.texts, label_lists(dataset)) == (["x"], [["l"]])
-    with pytest.raises(FileError, match="line 3: must have 3 cells"):
+    with pytest.raises(FileError, match="a.csv:3: must have 3 cells"):
         load(tmp_path, "sep=;\ntext;labels;a,b,c\nx;l\n", "a.csv")

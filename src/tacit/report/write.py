@@ -60,6 +60,8 @@ def write_report(
 
     Parameters
     ----------
+    path : path
+        The file to write.
     model : Tagger or Estimator
         A fitted model.
     dataset : Dataset

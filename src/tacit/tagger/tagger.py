@@ -153,13 +153,12 @@ class Tagger(Teaching, Stored, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        texts : sequence of str, DataFrame with texts, or matrix of features
-            One entry per sample; None and NaN are blank texts. Of a DataFrame, the columns that `load_data` takes by
-            default, or else all. Texts with vectors made elsewhere are a `tacit.Encoded`.
+        texts : sequence of str, tacit.Encoded, DataFrame with texts, or matrix of features
+            None and NaN are blank texts. Of a DataFrame, the columns that `load_data` takes by default, or else all.
         tags : list of lists of labels, column of a DataFrame, sparse matrix or array
             The labels of each sample.
         label_names : sequence of str, optional
-            The names of the columns of a matrix of labels.
+            Names of the columns of a matrix of labels.
         validation : pair (texts, tags), optional
             A validation set to calibrate on; by default a part of the training samples is held out.
         cooccurrence : dense or sparse matrix of shape (n_labels, n_labels), optional

@@ -9,7 +9,7 @@ from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from tacit.kernels.correction import correction_forces
+from tacit.kernels.correction import correction_duals
 
 VARIANCE = 2.0
 
@@ -32,7 +32,7 @@ def test_forces_are_those_of_separate_regressions(sizes, seed):
     X = sparse.random(n, 5, 0.6, "csr", np.float32, random_state=seed)
     signs, offsets = np.where(rng.random(n) < 0.5, 1.0, -1.0), rng.normal(0, 2, n)
     groups = np.cumsum([0, *sizes])
-    found = correction_forces(
+    found = correction_duals(
         groups, X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data, signs, offsets, 5, VARIANCE, 200, 1e-6
     )
     for first, last in pairwise(groups):

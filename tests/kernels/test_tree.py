@@ -34,10 +34,10 @@ def columns_of(
     return columns
 
 
-def grown_from(X: sparse.csr_matrix, Y: sparse.csr_matrix, coins: np.ndarray, rules: tree.Rules) -> tree.Tree:
+def grown_from(X: sparse.csr_matrix, Y: sparse.csr_matrix, random_bits: np.ndarray, rules: tree.Rules) -> tree.Tree:
     rows, y = as_rows(X), as_rows(Y)
     x = tree.FeatureRows(*rows, *quantised(rows.values, rows.starts, np.int16))
-    return tree.grow_tree(x, X.shape[1], y, y.values, Y.shape[1], coins, rules._replace(bias=BIAS))
+    return tree.grow_tree(x, X.shape[1], y, y.values, Y.shape[1], random_bits, rules._replace(bias=BIAS))
 
 
 sizes = st.integers(2, 40)
@@ -81,9 +81,9 @@ def test_the_hyperplane_reaches_the_optimum_of_a_peer():
 
 
 def grow(X: sparse.csr_matrix, Y: sparse.csr_matrix, max_leaf: int = 2, labels_per_leaf: int = 100) -> tree.Tree:
-    coins = np.random.default_rng(0).integers(2**tree.N_COINS, size=X.shape[0])
+    random_bits = np.random.default_rng(0).integers(2**tree.N_RANDOM_BITS, size=X.shape[0])
     options = {"C": C, "max_leaf": max_leaf, "labels_per_leaf": labels_per_leaf, "starts_by_features": True}
-    return grown_from(X, Y, coins, tree.REFINED._replace(**options))
+    return grown_from(X, Y, random_bits, tree.REFINED._replace(**options))
 
 
 ones = sparse.csr_matrix(np.ones((30, 3), np.float32))
@@ -130,7 +130,7 @@ def test_a_tree_keeps_every_label_and_every_child(seed, n_samples, max_leaf):
 
 
 def test_a_large_node_is_decided_by_a_part_of_its_samples():
-    n = 3 * tree.REFINED.jury
+    n = 3 * tree.REFINED.most_samples
     topic = np.arange(n) % 2
     X = sparse.csr_matrix((np.ones(n, np.float32), topic, np.arange(n + 1)), shape=(n, 2))
     grown = grow(X, X, max_leaf=n - 1)
@@ -156,8 +156,8 @@ EXACT = tree.PRINTED._replace(steps=20_000, tolerance=1e-9)  # as the reference,
 @pytest.mark.parametrize("seed", range(8))
 def test_a_printed_tree_parts_samples_as_the_papers_algorithm(seed):
     X, gains = random_matrix(seed, 60, 8, density=0.6), random_matrix(seed + 100, 60, 10)
-    coins = np.random.default_rng(seed).integers(2**tree.N_COINS, size=60)
-    grown = grown_from(X, gains, coins, EXACT._replace(C=20.0, max_leaf=5))
+    random_bits = np.random.default_rng(seed).integers(2**tree.N_RANDOM_BITS, size=60)
+    grown = grown_from(X, gains, random_bits, EXACT._replace(C=20.0, max_leaf=5))
     leaves = [np.flatnonzero(grown.leaf_of == leaf).tolist() for leaf in range(len(grown.leaf_starts) - 1)]
     assert len(leaves) > 3
-    assert leaves == printed_leaves(X.toarray(), gains.toarray().astype(float), coins, 20.0, BIAS, 5)
+    assert leaves == printed_leaves(X.toarray(), gains.toarray().astype(float), random_bits, 20.0, BIAS, 5)

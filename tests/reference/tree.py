@@ -109,13 +109,13 @@ def printed_plane(X: np.ndarray, sides: np.ndarray, C: float) -> np.ndarray:
 
 
 def printed_leaves(
-    X: np.ndarray, gains: np.ndarray, coins: np.ndarray, C: float, bias: float, max_leaf: int
+    X: np.ndarray, gains: np.ndarray, random_bits: np.ndarray, C: float, bias: float, max_leaf: int
 ) -> list[list[int]]:
     """The samples of each leaf, left before right: random sides, one hyperplane, and the same again for either side."""
     with_bias = np.hstack([X, np.full((len(X), 1), bias)])
 
     def grow(samples: np.ndarray, depth: int) -> list[list[int]]:
-        sides = printed_sides(gains[samples], (coins[samples] >> depth) & 1)
+        sides = printed_sides(gains[samples], (random_bits[samples] >> depth) & 1)
         if len(samples) > max_leaf and sides.any() and not sides.all():
             right = with_bias[samples] @ printed_plane(with_bias[samples], sides, C) > 0
             if right.any() and not right.all():

@@ -207,10 +207,10 @@ def full(*_: object, **__: object) -> None:
     raise OSError(28, "No space left on device")
 
 
-@pytest.mark.parametrize("is_apart", [False, True])
-def test_acts_that_cannot_be_written_are_refused(start, model, tmp_path, monkeypatch, is_apart):
-    path = tmp_path / "elsewhere.jsonl" if is_apart else model / "acts.jsonl"
-    live = start(acts=path if is_apart else None)
+@pytest.mark.parametrize("is_elsewhere", [False, True])
+def test_acts_that_cannot_be_written_are_refused(start, model, tmp_path, monkeypatch, is_elsewhere):
+    path = tmp_path / "elsewhere.jsonl" if is_elsewhere else model / "acts.jsonl"
+    live = start(acts=path if is_elsewhere else None)
     first = live.post("/v1/labels", json={"name": "pome", "examples": ["apple pear"]}).json()
     before, suggested = path.read_bytes(), live.suggest("filler1")
     for target in ("os.fsync", "tacit.store.ledger.FileLock.acquire"):

@@ -122,7 +122,7 @@ def arguments_of_trees(monkeypatch, model, data):
 
 @pytest.mark.parametrize("cls", [tacit.FastXML, tacit.PfastXML, tacit.PfastreXML])
 def test_the_papers_trees_are_printed_ones(cls, data, monkeypatch):
-    """From coins, by the printed rules, with the paper's gains, and leaves that are plain means."""
+    """From random sides, by the printed rules, with the paper's gains, and leaves that are plain means."""
     trees = arguments_of_trees(monkeypatch, cls.paper(n_trees=20, random_state=1), data)
     assert not any(tree[6].starts_by_features for tree in trees)
     assert all(tree[6][:8] == PRINTED[:8] for tree in trees)

@@ -11,7 +11,7 @@ from tacit.arrays import Floats32, Floats64, Ints32, Ints64
 
 
 @njit(nogil=True, cache=True)
-def correction_forces(
+def correction_duals(
     groups: Ints64,
     indptr: Ints64,
     indices: Ints32,
@@ -23,12 +23,12 @@ def correction_forces(
     passes: int,
     tolerance: float,
 ) -> Floats64:
-    """The dual variable ("force") of each sample, between 0 and 1: the residual of its corrected probability.
+    """The dual variable of each sample, between 0 and 1: the residual of its corrected probability.
 
     The samples of group g are the rows ``groups[g]`` to ``groups[g + 1]``; its weights, with a Gaussian prior of this
-    variance, are ``variance * sum(sign * force * row)``.
+    variance, are ``variance * sum(sign * dual * row)``.
     """
-    forces = np.zeros(len(signs))
+    duals = np.zeros(len(signs))
     weights = np.zeros(n_features)
     for group in range(len(groups) - 1):
         first, last = groups[group], groups[group + 1]
@@ -41,9 +41,9 @@ def correction_forces(
                     product += weights[indices[place]] * value
                     length += value * value
                 length *= variance
-                margin = signs[i] * (offsets[i] + product) - length * forces[i]
-                change = _new_force(forces[i], margin, length) - forces[i]
-                forces[i] += change
+                margin = signs[i] * (offsets[i] + product) - length * duals[i]
+                change = _new_dual(duals[i], margin, length) - duals[i]
+                duals[i] += change
                 for place in range(indptr[i], indptr[i + 1]):
                     weights[indices[place]] += variance * signs[i] * change * data[place]
                 largest = max(largest, abs(change))
@@ -51,16 +51,16 @@ def correction_forces(
                 break
         for place in range(indptr[first], indptr[last]):
             weights[indices[place]] = 0.0
-    return forces
+    return duals
 
 
 @njit(nogil=True, cache=True)
-def _new_force(force: float, margin: float, length: float) -> float:
+def _new_dual(dual: float, margin: float, length: float) -> float:
     """The fixed point f = σ(−margin − length · f), by Newton's method from the previous value."""
     for _ in range(8):
-        pull = 0.5 * (1 - math.tanh(0.5 * (margin + length * force)))
-        step = (force - pull) / (1 + length * pull * (1 - pull))
-        force = min(max(force - step, 0.0), 1.0)
+        pull = 0.5 * (1 - math.tanh(0.5 * (margin + length * dual)))
+        step = (dual - pull) / (1 + length * pull * (1 - pull))
+        dual = min(max(dual - step, 0.0), 1.0)
         if abs(step) < 1e-4:
             break
-    return force
+    return dual

@@ -2,7 +2,7 @@
 
 A node owns a slice of `order`, the samples in it. What it computes per label or per feature goes through scratch
 arrays as long as the whole vocabulary, of which only the touched entries are read and reset. Random choices come
-from `coins`, 62 random bits per sample, so that a kernel has no hidden state.
+from `random_bits`, 62 random bits per sample, so that a kernel has no hidden state.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tacit.kernels.dense import Rows
 
 Stored = tuple[Ints32, Ints8, float, float]  # features, weights in steps, the size of a step, the bias
 
-N_COINS = 62  # bits of a sample's coin
+N_RANDOM_BITS = 62  # of a sample
 LEVELS = 127  # a weight is stored as a whole number of 127ths of the largest of its node
 
 # Of a type, as what they are given to would be compiled for plain numbers separately.
@@ -35,14 +35,14 @@ _BUCKETS = 512
 class Rules(NamedTuple):
     """How a node is split."""
 
-    jury: int  # maximum number of samples on which a hyperplane is trained; the others of the node follow it
+    most_samples: int  # maximum number of samples on which a hyperplane is trained; the others of the node follow it
     rounds: int  # of the alternation
     settled: float  # share of changed sides at which the alternation stops
-    mends: bool  # whether the sides of a first hyperplane are improved, and a second one is fitted to them
+    improves_sides: bool  # whether the sides of a first hyperplane are improved, and a second one is fitted to them
     shrinks: bool  # whether features that are useless at first are left out
     steps: int  # Newton steps
     tolerance: float  # at which they stop, relative to the initial violation of optimality
-    faint: int  # weights up to this level are dropped: they cost time and hardly improve accuracy
+    least_level: int  # weights up to this level are dropped: they cost time and hardly improve accuracy
     C: float = 1.0
     bias: float = 1.0
     max_leaf: int = 10
@@ -50,8 +50,8 @@ class Rules(NamedTuple):
     starts_by_features: bool = False
 
 
-REFINED = Rules(8192, 20, 0.1, mends=True, shrinks=True, steps=5, tolerance=0.01, faint=10)
-PRINTED = Rules(2**31 - 1, 1000, 0.0, mends=False, shrinks=False, steps=100, tolerance=0.01, faint=0)
+REFINED = Rules(8192, 20, 0.1, improves_sides=True, shrinks=True, steps=5, tolerance=0.01, least_level=10)
+PRINTED = Rules(2**31 - 1, 1000, 0.0, improves_sides=False, shrinks=False, steps=100, tolerance=0.01, least_level=0)
 
 
 class FeatureRows(NamedTuple):
@@ -121,7 +121,7 @@ class Growing(NamedTuple):
 
     X: FeatureRows
     Y: Rows
-    coins: Ints64
+    random_bits: Ints64
     rules: Rules
     labels: LabelScratch
     features: FeatureScratch
@@ -136,9 +136,9 @@ def label_scratch(n_labels: int) -> LabelScratch:
     return LabelScratch(np.zeros((2, n_labels)), np.zeros(n_labels), ranked, rank_discounts(n_labels))
 
 
-def feature_scratch(X: FeatureRows, n_features: int, jury: int) -> FeatureScratch:
-    """Scratch arrays for the columns of nodes of at most `jury` deciding samples."""
-    n_deciding, longest = min(len(X.starts) - 1, jury), int(np.diff(X.starts).max(initial=0))
+def feature_scratch(X: FeatureRows, n_features: int, most_samples: int) -> FeatureScratch:
+    """Scratch arrays for the columns of nodes of at most `most_samples` deciding samples."""
+    n_deciding, longest = min(len(X.starts) - 1, most_samples), int(np.diff(X.starts).max(initial=0))
     n_entries = min(len(X.ids), n_deciding * longest) + n_deciding
     slopes, touched = np.zeros((n_features, 2), np.float32), np.empty(n_features + 1, np.int32)
     rows, values = np.empty(n_entries, np.uint32), np.empty(n_entries, np.float32)
@@ -153,16 +153,16 @@ def rank_discounts(n_labels: int) -> Floats64:
 
 @njit(nogil=True, cache=True, inline="always")
 def first_sides(
-    X: FeatureRows, samples: Ints32, coins: Ints64, depth: int, by_features: bool, slopes: Floats32, sides: Ints8
+    X: FeatureRows, samples: Ints32, random_bits: Ints64, depth: int, by_features: bool, slopes: Floats32, sides: Ints8
 ) -> None:
     """Initial sides: the more similar of two random samples, or random sides, as in the paper."""
     n = len(samples)
     for i in range(n):
-        sides[i] = (coins[samples[i]] >> (depth % N_COINS)) & 1
+        sides[i] = (random_bits[samples[i]] >> (depth % N_RANDOM_BITS)) & 1
     if not by_features:
         return
-    first = coins[samples[0]] % n
-    second = (first + 1 + coins[samples[n - 1]] % (n - 1)) % n
+    first = random_bits[samples[0]] % n
+    second = (first + 1 + random_bits[samples[n - 1]] % (n - 1)) % n
     for turn in range(2):
         pick, sign = (second, -1.0) if turn else (first, 1.0)
         for at in range(X.starts[samples[pick]], X.starts[samples[pick] + 1]):
@@ -460,7 +460,7 @@ def find_plane(
     columns = useful_columns(X, samples, signs, costs, rules.bias, 1.0 if rules.shrinks else -1.0, features)
     plane = Plane(np.zeros(len(columns.features) + 1), np.zeros((len(samples), 3)))
     active = _numbers(len(plane.weights))
-    if rules.mends:
+    if rules.improves_sides:
         active = fit_plane(columns, plane, signs, costs, active, _DRAFT_STEPS, rules)
         for i in range(len(samples)):
             sides[i] = plane.points[i, _MARGIN] > 0.0
@@ -468,12 +468,12 @@ def find_plane(
     if not is_one_sided(sides):
         signs, costs = sample_costs(sides, rules.C)
         fit_plane(columns, plane, signs, costs, active, rules.steps, rules)
-    stored: Stored = _in_steps(columns.features, plane.weights, rules.bias, rules.faint)
+    stored: Stored = _in_steps(columns.features, plane.weights, rules.bias, rules.least_level)
     return stored
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _in_steps(features: Ints32, weights: Floats64, bias: float, faint: int) -> Stored:
+def _in_steps(features: Ints32, weights: Floats64, bias: float, least_level: int) -> Stored:
     """Quantised weights, without the smallest ones."""
     largest, n_kept = 0.0, 0
     for column in range(len(features)):
@@ -483,7 +483,7 @@ def _in_steps(features: Ints32, weights: Floats64, bias: float, faint: int) -> S
     for column in range(len(features)):
         level = int(np.rint(weights[column] / step)) if step > 0.0 else 0
         used[n_kept], levels[n_kept] = features[column], level
-        n_kept += abs(level) > faint
+        n_kept += abs(level) > least_level
     return used[:n_kept], levels[:n_kept], float(step), float(np.float32(weights[-1] * bias))
 
 
@@ -505,18 +505,18 @@ def route(X: FeatureRows, samples: Ints32, plane: Stored, weights: Ints32, sides
 @njit(nogil=True, cache=True, inline="always")
 def split_node(growing: Growing, samples: Ints32, sides: Ints8, depth: int) -> Stored:
     """Find a hyperplane for a node and set the sides of its samples; all on one side if there is none."""
-    X, Y, coins, rules, labels, features = growing
+    X, Y, random_bits, rules, labels, features = growing
     plane: Stored = (np.empty(0, np.int32), np.empty(0, np.int8), 0.0, 0.0)
     for i in range(len(sides)):
         sides[i] = 0
     if len(samples) <= rules.max_leaf:
         return plane
-    deciding = np.empty(min(len(samples), rules.jury), np.int32)
+    deciding = np.empty(min(len(samples), rules.most_samples), np.int32)
     for i in range(len(deciding)):
         deciding[i] = samples[i * len(samples) // len(deciding)]
     for attempt in range(2):
         by_features = rules.starts_by_features and attempt == 0
-        first_sides(X, deciding, coins, depth, by_features, features.slopes, sides[: len(deciding)])
+        first_sides(X, deciding, random_bits, depth, by_features, features.slopes, sides[: len(deciding)])
         plane = find_plane(X, Y, deciding, sides[: len(deciding)], rules, labels, features)
         route(X, samples, plane, features.places, sides)
         if not by_features or not is_one_sided(sides):
@@ -574,10 +574,10 @@ def _appended(array, n_used, more):  # type: ignore[no-untyped-def]
 
 
 def grow_tree(
-    X: FeatureRows, n_features: int, Y: Rows, worth: Floats32, n_labels: int, coins: Ints64, rules: Rules
+    X: FeatureRows, n_features: int, Y: Rows, worth: Floats32, n_labels: int, random_bits: Ints64, rules: Rules
 ) -> Tree:
     """Grow a tree over all samples, depth first."""
-    n_samples, n_positives = len(coins), len(Y.ids)
+    n_samples, n_positives = len(random_bits), len(Y.ids)
     room = Tree(
         np.empty((n_samples, 2), np.int32),
         np.empty((n_samples, 2), np.float32),
@@ -591,8 +591,8 @@ def grow_tree(
     )
     order, sides = np.arange(n_samples, dtype=np.int32), np.zeros(n_samples, np.int8)
     stack = np.empty((n_samples + 1, 4), np.int64)
-    scratch = label_scratch(n_labels), feature_scratch(X, n_features, rules.jury)
-    growing = Growing(X, Y, coins, rules, *scratch)
+    scratch = label_scratch(n_labels), feature_scratch(X, n_features, rules.most_samples)
+    growing = Growing(X, Y, random_bits, rules, *scratch)
     n_inner, n_leaves, features, levels = _grow(growing, worth, order, sides, stack, room)
     n_weights, n_scores = room.weight_starts[n_inner], room.leaf_starts[n_leaves]
     return Tree(

@@ -47,7 +47,7 @@ class Home:
     n_cached: int = 0  # acts whose samples are in the cache beside the ledger
 
     @property
-    def is_apart(self) -> bool:
+    def is_elsewhere(self) -> bool:
         """Whether the ledger is outside the folder."""
         return self.ledger.path != self.folder / ACTS
 
@@ -116,7 +116,7 @@ def commit(tagger: Tagger, acts: Sequence[Act]) -> dict[str, TacitError]:
     home, tried = tagger._home, tagger._changes
     if home is None:
         raise ModelFileError("this tagger was not loaded from a folder; save it first")
-    with home.ledger.locked() if home.is_apart else folder.writing(home.folder) as ledger:
+    with home.ledger.locked() if home.is_elsewhere else folder.writing(home.folder) as ledger:
         refresh(tagger, ledger)
         is_alone, home = tagger._home is home, tagger._home or home
         own = tried.acts[len(home.changes.acts) :]
@@ -151,11 +151,11 @@ def refresh(tagger: Tagger, ledger: Ledger | None = None, *, reload: bool = True
     if home is None:
         return False
     found = (ledger or home.ledger).read(home.mark)
-    if found.origin != origin_of(home.manifest) and not home.is_apart:  # acts on another model
+    if found.origin != origin_of(home.manifest) and not home.is_elsewhere:  # acts on another model
         found = Contents()
     is_replaced = found.is_whole and home.mark != START
     if reload and (is_replaced or stamp(home.folder / MANIFEST) != home.stamp):
-        fresh = tagger.load(home.folder, acts=home.ledger.path if home.is_apart else None)
+        fresh = tagger.load(home.folder, acts=home.ledger.path if home.is_elsewhere else None)
         tagger.__dict__.update(fresh.set_params(n_jobs=tagger.n_jobs, encoder=tagger.encoder).__dict__)
         return True
     if is_replaced or not found.acts:
@@ -172,7 +172,7 @@ def save(tagger: Tagger, path: Path, acts: Policy) -> None:
         if home.has_base_of(tagger):
             _commit_own(tagger, home, own)
             return
-        if home.is_apart:
+        if home.is_elsewhere:
             raise ModelFileError(f"{path}: its acts are recorded in {home.ledger.path}; save it to another folder")
         with folder.writing(path):
             if base_of(folder.read_manifest(path)) != base_of(home.manifest):

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from tacit.arrays import Floats64, Ids, Mask
 from tacit.core.ranking import Ranking
-from tacit.kernels.correction import correction_forces
+from tacit.kernels.correction import correction_duals
 from tacit.numerics.logistic import sigmoid
 from tacit.numerics.rows import unit_rows
 from tacit.runtime.tasks import row_blocks
@@ -225,11 +225,11 @@ def _fit(parts: Sequence[Corrected], n_features: int) -> None:
     signs = np.array([1.0 if each.accepted else -1.0 for each in judged])
     offsets = np.array([each.log_odds for each in judged], dtype=np.float64)
     groups = np.cumsum([0, *(len(part.judged) for part in new)])
-    forces = correction_forces(
+    duals = correction_duals(
         groups, X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data.astype(np.float32), signs, offsets,
         n_features, _PRIOR_VARIANCE, _PASSES, _TOLERANCE,
     )  # fmt: skip
-    pulls = sparse.csr_matrix((_PRIOR_VARIANCE * signs * forces, np.arange(len(judged)), groups))
+    pulls = sparse.csr_matrix((_PRIOR_VARIANCE * signs * duals, np.arange(len(judged)), groups))
     weights = sparse.csr_matrix(pulls @ X.astype(np.float64))
     for part, (first, last) in zip(new, pairwise(weights.indptr.tolist()), strict=True):
         part.weights = Row(weights.indices[first:last], weights.data[first:last])

@@ -17,7 +17,7 @@ from tacit.core.parameters import OneOf, Range, Tune, document_parameters
 from tacit.core.ranking import Ranking
 from tacit.kernels.dense import Rows
 from tacit.kernels.forest_ranking import CentreLevels, quantised
-from tacit.kernels.tree import N_COINS, PRINTED, REFINED, FeatureRows, Rules, Tree, grow_tree, rank_discounts
+from tacit.kernels.tree import N_RANDOM_BITS, PRINTED, REFINED, FeatureRows, Rules, Tree, grow_tree, rank_discounts
 from tacit.numerics.rows import falling_order, row_of_entry
 from tacit.runtime.tasks import run_tasks, task_seeds
 from tacit.trees.forest import Forest
@@ -175,12 +175,12 @@ def grow(
 ) -> Tree:
     """Grow one tree; `levels` are the quantised features, `gains` those in the nDCG of nodes before balancing."""
     rng = np.random.default_rng(seed)
-    coins = rng.integers(2**N_COINS, size=X.shape[0])
-    by_features = rng.random() < 0.5 and rules.mends  # the paper has coins only: less diverse trees
+    random_bits = rng.integers(2**N_RANDOM_BITS, size=X.shape[0])
+    by_features = rng.random() < 0.5 and rules.improves_sides  # the paper has random sides only: less diverse trees
     if balance is not None:
         # Each tree draws its own power: some split by frequent labels, others by rare ones.
         gains = balanced_gains(gains, commonness, rng.uniform(0.0, 2.0 * balance), rescaled)
     features = FeatureRows(X.indptr.astype(np.uint64), X.indices.astype(np.uint32), X.data, *levels)
     labels = Rows(gains.indptr.astype(np.uint64), gains.indices.astype(np.uint32), gains.data)
     rules = rules._replace(starts_by_features=bool(by_features))
-    return grow_tree(features, X.shape[1], labels, worth.data, gains.shape[1], coins, rules)
+    return grow_tree(features, X.shape[1], labels, worth.data, gains.shape[1], random_bits, rules)

@@ -103,6 +103,7 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
     takes_dense: ClassVar[bool] = False  # whether `_fit` and `_rank` take `Features`; otherwise they get a CSR matrix
     unranked_score: ClassVar[float] = float(np.finfo(np.float32).min)
     PAPER: ClassVar[Mapping[str, Any]] = {}  # parameters of the method as its paper prints it
+    _only_ranks = False  # whether no threshold is needed
 
     @classmethod
     def paper(cls, **overrides: Any) -> Self:
@@ -142,6 +143,14 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
         """
         return self._fit_checked(X, Y, label_names)
 
+    def _fit_to_rank(self, X: Any, Y: Any) -> Self:
+        """`fit` for a model that only ranks, as in cross-validation: without a threshold, which takes time to find."""
+        self._only_ranks = True
+        try:
+            return self.fit(X, Y)
+        finally:
+            del self._only_ranks
+
     def _fit_checked(self, X: Any, Y: Any, label_names: Sequence[Any] | None, **data: Any) -> Self:
         """Check everything, then `_fit` with the `data` that some models take in addition to X and Y."""
         check_parameters(self)
@@ -158,7 +167,7 @@ class Estimator(Stored, BaseEstimator):  # type: ignore[misc]
         self.n_samples_ = int(features.shape[0])
         with within_range(), fitting(type(self).__name__, self.stored_parameters(), features, labels.matrix, data):
             self._fit(features, labels.matrix, **data)
-        self.threshold_ = self._matching_threshold(features, positives(labels.matrix))
+        self.threshold_ = np.nan if self._only_ranks else self._matching_threshold(features, positives(labels.matrix))
         return self
 
     def _features(self, X: Any) -> FeatureMatrix:

@@ -1,7 +1,8 @@
 """Missing labels: (sample, label) pairs of a tagged corpus that are probably true but not recorded.
 
 In cross-validation, models of the tagger's kind rank the labels of samples they were not trained on. `pair_certainty`
-combines their scores with the recorded labels of the sample. Only the best labels of each sample are considered.
+combines their scores with the recorded labels of the sample, and tells how much more often rare labels are missing than
+frequent ones. Only the best labels of each sample are considered.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ from threadpoolctl import threadpool_limits
 from tacit.arrays import Floats64, Ids, Mask
 from tacit.core.base import Estimator
 from tacit.core.checks import as_count
-from tacit.core.labels import Labels, positives, read_labels
+from tacit.core.labels import Labels, label_counts, positives, read_labels
 from tacit.data.repeats import folds_of, groups_of
 from tacit.errors import DataError, ParameterError
 from tacit.evaluation.propensity import values_at
 from tacit.progress import announce
 from tacit.tagger.explain import feature_name, occlusion
 from tacit.tagger.inputs import Inputs
-from tacit.tagger.pair_certainty import RankedPairs, certainty_of, pairs_of
+from tacit.tagger.pair_certainty import RankedPairs, certainty_of, omission_by_frequency, pairs_of
 from tacit.tagger.training import relations
 
 if TYPE_CHECKING:
@@ -49,8 +50,8 @@ class MissingLabel(NamedTuple):
     label : str
         The label.
     probability : float
-        Probability that annotators of this corpus would have recorded it; given the fraction of labels that is missing,
-        the probability that it is true.
+        Probability that annotators of this corpus would have recorded it, if they recorded labels of any frequency
+        equally often; given the fraction of labels that is missing, the probability that it is true.
     evidence : str
         Labels of the sample with which it often co-occurs, and features that support it.
     """
@@ -112,7 +113,9 @@ def find_missing(
     fold_of = folds_of(np.random.default_rng(seed).permutation(len(groups)), groups, folds)
     models, pairs = _out_of_fold(tagger._fitted_model(), X, Y, fold_of, is_known, candidates)
     with threadpool_limits(1):  # as in tasks: the same pairs on every machine, and threads would only wait here
-        certainty = certainty_of(pairs, is_known[pairs.rows], groups, seed)
+        are_known = is_known[pairs.rows]
+        certainty = certainty_of(pairs, are_known, groups, seed)
+        certainty += omission_by_frequency(certainty, pairs, are_known, label_counts(Y))[pairs.labels]
     offered = np.flatnonzero(~pairs.is_recorded & ~_are_retired(tagger, labels)[pairs.labels])
     order = np.lexsort((pairs.labels[offered], pairs.rows[offered], -pairs.scores[offered], -certainty[offered]))
     best = offered[order[:n]]
@@ -144,7 +147,7 @@ def _out_of_fold(
     for fold in range(folds):
         announce(f"fold {fold + 1} of {folds}: training on the others")
         train, rest = np.flatnonzero((fold_of != fold) & is_known), np.flatnonzero(fold_of == fold)
-        fresh = clone(model).fit(X[train], Y[train])
+        fresh = clone(model)._fit_to_rank(X[train], Y[train])
         parts.append(pairs_of(fresh.rank(X[rest], k), fresh.unranked_score, rest, fold, Y[rest], Y[train]))
         models.append(fresh)
     return models, RankedPairs.concatenate(parts)
@@ -153,7 +156,8 @@ def _out_of_fold(
 def _probabilities(certainty: Floats64, missing: float | None) -> Floats64:
     """Of a pair that is not recorded: how often labels as certain are recorded or, of those that are not, missing.
 
-    If a fraction m of the true labels is missing, to each recorded one belong m / (1 - m) that are missing.
+    If a fraction m of the true labels is missing, to each recorded one belong m / (1 - m) that are missing, on average;
+    the certainty includes how many more if the label is rare.
     """
     if missing is None:
         return np.asarray(expit(certainty))

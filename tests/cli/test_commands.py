@@ -122,10 +122,13 @@ BAD_CALLS = {
     "absent: no such model folder": ("inspect", "absent"),
     "gone: no such model folder": ("compare", "gone", "gone", "DATA"),
     "'n_jobs' must be int or None, not 0; got 0": ("train", "DATA", "--jobs", "0", "--out", "m"),
+    "'target' is a parameter of the whole tagger": (
+        *("train", "DATA", "--model", "Blend", "--param", "target=PSP@1", "--out", "m"),
+    ),
+    "valid must be a file, or a share": ("train", "DATA", "--valid", "1.5", "--out", "m"),
     "test_size must be a share above 0": ("split", "DATA", "--test-size", "1.5", "--out", "m"),
     "did you mean 'parquet'?": ("split", "DATA", "--to", "parquett", "--out", "m"),
     "cannot be a folder for files": ("split", "DATA", "--out", "DATA"),
-    "must be a share above 0 and below 1": ("train", "DATA", "--valid", "1.5", "--out", "m"),
 }
 
 

@@ -45,7 +45,8 @@ def read_vectors(path: Path) -> npt.NDArray[Any]:
         if vectors.ndim != 2 or vectors.dtype.kind not in "fiu":
             raise ValueError(f"got {vectors.dtype} of shape {vectors.shape}")
     except (ValueError, OSError, EOFError, AttributeError) as error:
-        raise FileError(path, f"must be a matrix of numbers as numpy.save writes it ({error})") from None
+        reason = "it is no .npy file of numbers" if "pickle" in str(error) else error
+        raise FileError(path, f"must be a matrix of numbers as numpy.save writes it ({reason})") from None
     return vectors  # type: ignore[no-any-return]
 
 

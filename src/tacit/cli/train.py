@@ -159,7 +159,11 @@ def _train_and_save(
 def _tagger(name: str, assignments: tuple[str, ...], **own: Any) -> Tagger:
     automatic = name.lower() == "auto"
     cls = import_model(CANDIDATES[0] if automatic else name)
-    return Tagger(model="auto" if automatic else name_of(cls), **own, **parse_parameters(cls, assignments))
+    parameters = parse_parameters(cls, assignments)
+    if shared := sorted(parameters.keys() & own.keys()):
+        how = f"set by --target, --seed or --jobs; that of {cls.__name__} alone is set in Python"
+        raise ParameterError(f"'{shared[0]}' is a parameter of the whole tagger, {how}")
+    return Tagger(model="auto" if automatic else name_of(cls), **own, **parameters)
 
 
 def _print_results(tagger: Tagger, held_out: Dataset | None) -> None:

@@ -220,7 +220,7 @@ def check_space(cls: type[Any], space: Mapping[str, Tune], fixed: Mapping[str, A
     known = parameters_of(cls)
     found = {name: replace(known[name], tune=where) for name, where in space.items() if name not in fixed}
     if not found:
-        raise ParameterError(f"{cls.__name__} has nothing to tune; give a search space, such as C=0.1:10")
+        raise ParameterError(f"{cls.__name__} has nothing to tune; give one: space={{'C': Tune(0.1, 10)}}")
     return found
 
 

@@ -14,6 +14,7 @@ import pytest
 import tacit as library
 from planted import planted
 from tacit.progress import Stopped
+from tacit.removed import OPTIONS, PARAMETERS
 
 
 def suggestions(out: str) -> list[list[str]]:
@@ -287,3 +288,20 @@ def test_no_command_overwrites_what_it_reads(tacit, articles, tmp_path):
         assert shown.code == 2
         assert "is the file that is read; name another one to write" in shown.err
     assert articles.read_bytes() == train.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_removed_options_name_their_replacement(tacit, name):
+    ended = tacit(*name.split())
+    assert ended.code == 2
+    assert len(ended.err.splitlines()) == 1
+    assert OPTIONS[name].removeprefix("nothing: ") in ended.err
+
+
+def test_removed_parameters_name_their_replacement(tacit, tmp_path):
+    (tmp_path / "a.txt").write_text("2 2 2\n0 0:1\n1 1:1\n")
+    ended = tacit(
+        "train", tmp_path / "a.txt", "--model", "PfastreXML", "--param", "tail=exact", "--out", tmp_path / "m"
+    )
+    assert ended.code == 2
+    assert PARAMETERS["tail"] in ended.err

@@ -15,6 +15,7 @@ from tacit.cli.say import quiet_option
 from tacit.cli.startup import quick_start
 from tacit.errors import TacitError, did_you_mean, printable
 from tacit.progress import Stopped
+from tacit.removed import OPTIONS, instead
 
 #: Name, module and help of each command, in the order in which they are used. A command is a function of its name in
 #: the module, which is imported when the command is called: ``tacit --help`` starts at once.
@@ -104,6 +105,8 @@ def run() -> None:
         interrupt.end()
     except (click.ClickException, TacitError) as error:
         message = error.format_message() if isinstance(error, click.ClickException) else str(error)
+        if isinstance(error, click.NoSuchOption) and error.ctx is not None:
+            message += instead(OPTIONS, f"{error.ctx.info_name} {error.option_name}")
         click.echo(f"tacit: error: {printable(' '.join(message.split()))}", err=True)
         sys.exit(2)
     except BrokenPipeError:  # the reader of our output, such as `head`, has seen enough

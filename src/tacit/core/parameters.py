@@ -18,6 +18,7 @@ from numbers import Integral, Real
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from tacit.errors import ParameterError, did_you_mean
+from tacit.removed import PARAMETERS, instead
 
 Model = TypeVar("Model")
 _LARGEST = 1e15  # magnitude of a number, so that its products with features stay within float32
@@ -201,7 +202,7 @@ def check_values(classes: Iterable[Any], values: Mapping[str, Any]) -> None:
     for name, value in values.items():
         if name not in known:
             first, others = classes[0], ", ".join(parameters_of(classes[0]))
-            hint = did_you_mean(name, known)
+            hint = instead(PARAMETERS, name) or did_you_mean(name, known)
             raise ParameterError(f"{first.__name__} has no parameter '{name}'{hint} (it has: {others})")
         known[name].check(value)
 
